@@ -199,7 +199,7 @@ let package = Package(
     tests("RPC", "DispatchHTTP", ["DispatchRPC", "TestSupport"]),
     tests("RPC", "DispatchPool", ["TestSupport"]),
     tests("RPC", "RPCChannel", ["DispatchRPC", "DispatchPool", "TestSupport"]),
-    tests("Core", "TouchstonePolicy", ["TestSupport"]),
+    tests("Core", "TouchstonePolicy", ["TestSupport", crypto]),
     tests("Commands", "TerminalText"),
     tests("Commands", "DecisionTables", ["TouchstonePolicy", "TestSupport"]),
     tests("Core", "TouchstoneCodec", ["CodecMessages", "TestSupport"], exclude: ["crosscheck"]),

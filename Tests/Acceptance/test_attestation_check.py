@@ -13,6 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import NameOID
 
+from support.authenticators import Model
+from support.passkeys import ORIGIN, RP_ID, Passkey
 from support.server import run
 
 VECTORS = Path(__file__).parent.parent / "Vectors" / "attestation"
@@ -339,6 +341,55 @@ def test_a_short_rsa_key_vouches_for_nothing(tmp_path):
     roots.write_text(pem(root.der) + pem(weak.der))
     assert reason(tmp_path, packed(Authority("leaf", between, authority=False), between), "--roots", roots) == "CERTIFICATE_UNSUITABLE"
     assert reason(tmp_path, packed(Authority("leaf", weak, authority=False)), "--roots", roots) == "accepted"
+
+
+def test_a_login_by_a_short_rsa_key_is_refused(tmp_path):
+    """Unless the same case registers the key by a TPM's statement."""
+    passkey = Passkey(-257)
+    passkey.key = rsa.generate_private_key(65_537, 1_024)
+
+    def options(**more):
+        return json.dumps({"challenge": "AAAA", **more})
+
+    created = passkey.create(
+        options(
+            rp={"id": RP_ID}, user={"id": "AAAA"}, pubKeyCredParams=[{"type": "public-key", "alg": -257}]
+        ),
+        attestation=Model(passkey.aaguid).tpm,
+    )
+    proof = passkey.get(options())
+    login = {
+        "expected_challenge_b64u": "AAAA", "clientDataJSON_b64u": url(proof.client_data_json),
+        "authenticatorData_b64u": url(proof.authenticator_data), "signature_b64u": url(proof.signature),
+        "credential_public_key_cose_b64u": url(passkey.public_key()),
+    }
+    registration = {
+        "expected_challenge_b64u": "AAAA", "clientDataJSON_b64u": url(created.client_data_json),
+        "attestationObject_b64u": url(created.attestation_object),
+    }
+    party = {"id": "short", "kind": "webauthn", "rp_id": RP_ID, "origin": ORIGIN}
+    assert reason(tmp_path, party | {"authentication": login}) == "UNSUPPORTED_ALGORITHM"
+    _, found = verdicts(written(tmp_path / "pair.json", party | {"registration": registration, "authentication": login}))
+    assert [verdict["verdict"] for verdict in found] == ["accepted", "accepted"]
+    # Another registration than this key's does not make up for it.
+    other = packed(Authority("leaf", authority=False)) | {"rp_id": RP_ID, "origin": ORIGIN}
+    _, found = verdicts(written(tmp_path / "pair.json", party | {"registration": other, "authentication": login}))
+    assert found[1].get("reason") == "UNSUPPORTED_ALGORITHM"
+
+
+def test_a_point_that_is_not_on_the_curve_is_no_key(tmp_path):
+    """Also in a login, whose signature it could never verify."""
+    passkey = Passkey(-8)
+    proof = passkey.get(json.dumps({"challenge": "AAAA"}))
+    known = {
+        "id": "edwards", "kind": "webauthn-authentication", "rp_id": RP_ID, "origin": ORIGIN,
+        "expected_challenge_b64u": "AAAA", "clientDataJSON_b64u": url(proof.client_data_json),
+        "authenticatorData_b64u": url(proof.authenticator_data), "signature_b64u": url(proof.signature),
+    }
+    key = passkey.public_key()
+    assert reason(tmp_path, known | {"credential_public_key_cose_b64u": url(key)}) == "accepted"
+    key = key[:-32] + (2).to_bytes(32, "little")
+    assert reason(tmp_path, known | {"credential_public_key_cose_b64u": url(key)}) == "MALFORMED_KEY"
 
 
 def test_a_certificate_of_the_series_with_a_wrong_bit_string_leads_to_its_root(tmp_path):

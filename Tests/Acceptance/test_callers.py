@@ -76,6 +76,7 @@ def test_a_key_opens_what_its_caller_is_granted(guarded, shop_key):
         ("Bearer tsk_short", "KEY_MALFORMED"),
         ("Basic c2hvcDpzaG9w", "KEY_MALFORMED"),
         ("Bearer {key}", "KEY_UNKNOWN"),
+        (" Bearer  {key} ", "KEY_UNKNOWN"),
         ("Bearer {key}, Bearer {key}", "KEY_MALFORMED"),
     ],
 )

@@ -104,15 +104,22 @@ public struct FileProtection: Sendable, Hashable {
   public func violation(_ path: String, for user: User, _ use: Use = .reads) -> String? {
     let isDirectory = mode & S_IFMT == S_IFDIR
     if isOnReadOnlyFileSystem, isDirectory { return nil }
+    // Others may need a directory on the path as it is, such as a person's own.
+    let elsewhere =
+      "keep the file in a directory that only root\(user.id == 0 ? "" : " and user \(user.id)") can change"
     guard isOnReadOnlyFileSystem || owner == user.id || owner == 0 else {
       // Giving the file to root would take it from a service that runs as its owner. A process in a container cannot give files away.
       let mending =
-        user.id == 0
-        ? isDirectory
-          ? "run this command as that user: `\(commandPrefix(asUser: owner)) …`"
-          : "if that is the service's user, run this command as it: `\(commandPrefix(asUser: owner)) …`; a stranger's file is to be "
-            + "copied by root, after a look at it"
-        : "run the service as user \(owner), or `chown \(user.id) \(path)` as root"
+        use == .passes
+        ? user.id == 0
+          ? "if that is the service's user, run this command as it: `\(commandPrefix(asUser: owner)) …`; otherwise \(elsewhere)"
+          : "run the service as user \(owner), or \(elsewhere)"
+        : user.id == 0
+          ? isDirectory
+            ? "run this command as that user: `\(commandPrefix(asUser: owner)) …`"
+            : "if that is the service's user, run this command as it: `\(commandPrefix(asUser: owner)) …`; a stranger's file is to be "
+              + "copied by root, after a look at it"
+          : "run the service as user \(owner), or `chown \(user.id) \(path)` as root"
       return "user \(owner) owns it and can change it: \(mending)"
     }
     // A link's own mode means nothing.
@@ -132,10 +139,11 @@ public struct FileProtection: Sendable, Hashable {
     } else if owner == 0, user.id != 0 {
       mending += " as root"
       // It may be an orchestrator's volume, which no process in the container can change.
-      if isDirectory, use != .reads {
+      if isDirectory, use == .writes {
         mending += ", or mount a volume that only root and the service's group can change"
       }
     }
+    if use == .passes { mending += ", or \(elsewhere)" }
     return "mode 0\(octal) lets other users change it: \(mending)"
   }
 }

@@ -85,6 +85,10 @@ class Passkey:
     def sign(self, data):
         return ALGORITHMS[self.algorithm].sign(self.key, data)
 
+    def public_key(self):
+        """In COSE."""
+        return cbor.encode(ALGORITHMS[self.algorithm].cose.from_cryptography_key(self.key.public_key()))
+
     def client_data(self, kind, challenge, changes):
         data = {"type": kind, "challenge": challenge, "origin": self.origin, "crossOrigin": False} | changes
         # Without white space, as browsers write it.
@@ -109,8 +113,7 @@ class Passkey:
         self.rp_id = options["rp"]["id"]
         self.user_handle = from_base64url(options["user"]["id"])
         client = client or self.client_data("webauthn.create", options["challenge"], changes)
-        key = cbor.encode(ALGORITHMS[self.algorithm].cose.from_cryptography_key(self.key.public_key()))
-        credential = self.aaguid + struct.pack(">H", len(self.credential_id)) + self.credential_id + key
+        credential = self.aaguid + struct.pack(">H", len(self.credential_id)) + self.credential_id + self.public_key()
         flags = (self.flags if flags is None else flags) | AT
         data = self.authenticator_data(flags=flags, rp_id=rp_id, sign_count=sign_count, credential=credential)
         fmt, statement = attestation(self, data, sha256(client)) if attestation else ("none", {})

@@ -9,6 +9,7 @@ import Testing
   private static let root = FileProtection.User(id: 0, groups: [0])
   private static let service = FileProtection.User(id: 10_001, groups: [10_001, 2_000], privateGroup: 10_001)
   private static let stranger: uid_t = 1_000
+  private static let elsewhere = "keep the file in a directory that only root and user 10001 can change"
 
   private static func file(_ mode: mode_t, of owner: uid_t = 10_001, group: gid_t = 1, readOnly: Bool = false)
     -> FileProtection
@@ -91,11 +92,10 @@ import Testing
     Case("on the way, sticky", directory(0o1777, of: 0), .passes, nil),
     Case(
       "on the way, for all", directory(0o777, of: 0), .passes,
-      "mode 0777 lets other users change it: run `chmod go-w /x` as root, "
-        + "or mount a volume that only root and the service's group can change"),
+      "mode 0777 lets other users change it: run `chmod go-w /x` as root, or \(elsewhere)"),
     Case(
       "on the way, for its group", directory(0o775), .passes,
-      "mode 0775 lets other users change it: run `chmod go-w /x`"),
+      "mode 0775 lets other users change it: run `chmod go-w /x`, or \(elsewhere)"),
     Case("on the way, for the user's own group", directory(0o775, group: 10_001), .passes, nil),
     Case(
       "for the user's own group", directory(0o775, group: 10_001), .writes,
@@ -103,7 +103,7 @@ import Testing
     Case("on the way, given by root", directory(0o2775, of: 0, group: 2_000), .passes, nil),
     Case(
       "on the way, a stranger's", directory(0o1777, of: stranger), .passes,
-      "user 1000 owns it and can change it: run the service as user 1000, or `chown 10001 /x` as root"),
+      "user 1000 owns it and can change it: run the service as user 1000, or \(elsewhere)"),
     Case("on the way, read-only", directory(0o777, of: stranger, readOnly: true), .passes, nil),
 
     Case(
@@ -136,6 +136,15 @@ import Testing
       #expect(chmod(path, 0o755) == 0)
       #expect(FileProtection.violation(at: path, for: user, .passes) == nil)
     }
+  }
+
+  /// A person's own directory is neither given away nor closed.
+  @Test func rootIsToldOfADirectoryOnTheWay() throws {
+    let violation = Self.directory(0o755, of: Self.stranger).violation("/x", for: Self.root, .passes)
+    let text = try #require(violation)
+    #expect(
+      text.hasPrefix("user 1000 owns it and can change it: if that is the service's user, run this command as it: `"))
+    #expect(text.hasSuffix("`; otherwise keep the file in a directory that only root can change"))
   }
 
   @Test func rootTrustsRootAlone() {

@@ -378,7 +378,7 @@ type LoginDiagnosis struct {
 	Answer    LoginAnswer `protobuf:"varint,3,opt,name=answer,proto3,enum=touchstone.v1.LoginAnswer" json:"answer,omitempty"`
 	// The ways that serve now, best first. Empty unless the answer is YES.
 	Factors []Factor `protobuf:"varint,4,rep,packed,name=factors,proto3,enum=touchstone.v1.Factor" json:"factors,omitempty"`
-	// Why the others do not serve. Ways that were never set up are left out, if there is anything else to say.
+	// Why the other ways do not serve. If there are other obstacles, ways that were never set up are left out.
 	Obstacles []*LoginObstacle `protobuf:"bytes,5,rep,name=obstacles,proto3" json:"obstacles,omitempty"`
 	// When the device reported the state on which a YES rests: a phone that changed since may fail. Absent: it rests on the
 	// service's own records.
@@ -476,9 +476,10 @@ type LoginObstacle struct {
 	Since *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
 	// When it ends by itself.
 	Until *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=until,proto3" json:"until,omitempty"`
-	// What ends it, as far as this person has it: LOG_IN_BY_DEVICE_OWNER, LOG_IN_BY_PASSCODE, LOG_IN_BY_GESTURE, LOG_IN_BY_PRIMARY
-	// (one login that way), ACCEPT_DOMAIN_STATE, UNLOCK_ON_DEVICE, WAIT, UNLOCK_DEVICE, UNLOCK_SECRET, SET_SECRET, SWITCH_ON,
-	// UPDATE_SYSTEM, SET_DEVICE_PASSCODE, ENROL_BIOMETRY, BIND_DEVICE, BIND_PASSKEY. New ones may be added.
+	// The remedies that are open to this person. Each one alone ends the obstacle. One login in another way:
+	// LOG_IN_BY_DEVICE_OWNER, LOG_IN_BY_PASSCODE, LOG_IN_BY_GESTURE, LOG_IN_BY_PRIMARY. Others: ACCEPT_DOMAIN_STATE,
+	// UNLOCK_ON_DEVICE, WAIT, UNLOCK_DEVICE, UNLOCK_SECRET, SET_SECRET, SWITCH_ON, UPDATE_SYSTEM, SET_DEVICE_PASSCODE,
+	// ENROL_BIOMETRY, BIND_DEVICE, BIND_PASSKEY. New ones may be added.
 	Remedies []string `protobuf:"bytes,5,rep,name=remedies,proto3" json:"remedies,omitempty"`
 }
 

@@ -9,11 +9,12 @@ internal import TouchstoneService
 extension AdminProfile {
   struct Explain: AdminCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Say why a login fails now, or by which ways it can succeed.",
+      abstract: "Show whether a login can succeed now, in which ways, or why not.",
       discussion: """
-        One line for each active binding, by the device's last report about itself, and one for a login on any device if \
-        that says more. What the service does not know is called unknown. With --json: a LoginDiagnosis in each line, also of revoked \
-        bindings; with --rules, too: an ExplainEvaluationResponse. Exits with 0 if the service answered, whatever it says.
+        Prints one line for each active binding. It rests on the device's last report about itself. Another line is for a \
+        login that names the profile alone, if that line says more. A line says so if the answer is unknown. With --json, \
+        each line is a LoginDiagnosis, also for revoked bindings. With --json and --rules, each line is an \
+        ExplainEvaluationResponse. Exits with 0 if the service answered, also if no login can succeed.
         """)
 
     @OptionGroup var profile: ProfileArguments

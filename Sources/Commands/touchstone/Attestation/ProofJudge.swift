@@ -186,17 +186,21 @@ extension ProofJudge {
 
 extension ProofJudge {
   private func judgePasskey(_ test: ProofCase) throws(CaseError) -> [ProofVerdict] {
-    if test.registration != nil || test.authentication != nil {
-      var verdicts: [ProofVerdict] = []
-      if let registration = test.registration { verdicts.append(try register(registration, test)) }
-      if let authentication = test.authentication { verdicts.append(try authenticate(authentication, test)) }
-      return verdicts
-    }
+    let isAlone = test.registration == nil && test.authentication == nil
     let isRegistration = test.kind.hasPrefix("webauthn-registration")
-    return [isRegistration ? try register(test.ceremony, test) : try authenticate(test.ceremony, test)]
+    let registration = isAlone && isRegistration ? test.ceremony : test.registration
+    let authentication = isAlone && !isRegistration ? test.ceremony : test.authentication
+    var registered: PasskeyRegistration?
+    var verdicts: [ProofVerdict] = []
+    if let registration { verdicts.append(try register(registration, test, &registered)) }
+    if let authentication { verdicts.append(try authenticate(authentication, test, registered)) }
+    return verdicts
   }
 
-  private func register(_ ceremony: ProofCase.Ceremony, _ test: ProofCase) throws(CaseError) -> ProofVerdict {
+  /// - Parameter registered: set if the registration is accepted.
+  private func register(
+    _ ceremony: ProofCase.Ceremony, _ test: ProofCase, _ registered: inout PasskeyRegistration?
+  ) throws(CaseError) -> ProofVerdict {
     let response = test.credential?.response
     let object = ceremony.attestationObject ?? response?.attestationObject
     let data = ceremony.clientData ?? response?.clientData
@@ -216,13 +220,20 @@ extension ProofJudge {
           revoked: revoked(test), at: time)
       }
       let registration = try verify(expected)
-      guard let requirements else { return Evidence(level: registration.level, facts: registration.facts) }
-      _ = try verify(try requirements.passkey(challenge: expected.challenge))
-      return Evidence(level: try requirements.level(of: registration), facts: registration.facts)
+      var level = registration.level
+      if let requirements {
+        _ = try verify(try requirements.passkey(challenge: expected.challenge))
+        level = try requirements.level(of: registration)
+      }
+      registered = registration
+      return Evidence(level: level, facts: registration.facts)
     }
   }
 
-  private func authenticate(_ ceremony: ProofCase.Ceremony, _ test: ProofCase) throws(CaseError) -> ProofVerdict {
+  /// - Parameter registered: the case's own registration.
+  private func authenticate(
+    _ ceremony: ProofCase.Ceremony, _ test: ProofCase, _ registered: PasskeyRegistration?
+  ) throws(CaseError) -> ProofVerdict {
     let response = test.credential?.response
     let data = ceremony.clientData ?? response?.clientData
     let authenticatorData = ceremony.authenticatorData ?? response?.authenticatorData
@@ -231,8 +242,9 @@ extension ProofJudge {
     let key = ceremony.publicKey
     let count = ceremony.previousSignCount ?? 0
     return try verdict(test, "authentication", ceremony.expect ?? test.expect) { () throws(ProofError) in
-      let credential = PasskeyAssertion.Credential(
+      var credential = PasskeyAssertion.Credential(
         publicKey: try bytes(key, .malformedKey, "the credential's key"), signCount: count, isBackupEligible: nil)
+      credential.isProvenByTPM = registered?.isProvenByTPM == true && registered?.publicKey == credential.publicKey
       let authenticatorData = try bytes(authenticatorData, .malformedAuthenticatorData, "authenticatorData")
       let data = try bytes(data, .malformedClientData, "clientDataJSON")
       let signature = try bytes(signature, .signatureInvalid, "signature")

@@ -1,7 +1,5 @@
 // Google's list of revoked certificates of Android's hardware.
 
-internal import FoundationEssentials
-
 /// As android.googleapis.com/attestation/status publishes it.
 package struct RevocationList: Decodable, Sendable {
   /// In lower-case hexadecimal, without zeros in front, as `Certificate.serialNumber`.
@@ -24,15 +22,32 @@ package struct RevocationList: Decodable, Sendable {
     }
   }
 
+  private struct MissingEntries: Error, CustomStringConvertible {
+    var description: String { "it has no object \"entries\"" }
+  }
+
+  /// A list within a case of `touchstone attestation check`.
   package init(from decoder: any Decoder) throws {
     let entries = try decoder.container(keyedBy: Key.self).decode([String: Entry].self, forKey: .entries)
+    try self.init(entries.keys)
+  }
+
+  /// Reads the list strictly: if a name stood twice, one of the two members would revoke nothing, unnoticed.
+  package init(json: [UInt8]) throws {
+    guard case .object(let members) = try JSONReader.read(json), case .object(let entries)? = members["entries"] else {
+      throw MissingEntries()
+    }
+    try self.init(entries.keys)
+  }
+
+  private init(_ keys: some Collection<String>) throws {
     // The first in their order, so that the same list gets the same answer.
-    if let key = entries.keys.filter({ !Self.isSerialNumber($0) }).min() {
+    if let key = keys.filter({ !Self.isSerialNumber($0) }).min() {
       throw UnreadableEntry(
         key: String(key.prefix(Self.maximumDigits)), isTooLong: key.utf8.count > Self.maximumDigits)
     }
     serialNumbers = Set(
-      entries.keys.map { key in
+      keys.map { key in
         let digits = key.lowercased().drop { $0 == "0" }
         return digits.isEmpty ? "0" : String(digits)
       })
@@ -43,11 +58,5 @@ package struct RevocationList: Decodable, Sendable {
 
   private static func isSerialNumber(_ text: String) -> Bool {
     1...maximumDigits ~= text.utf8.count && text.utf8.allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
-  }
-
-  package init(json: [UInt8]) throws {
-    // If a name stands twice, Foundation takes one of the two members. Such a list could revoke nothing, unnoticed.
-    _ = try JSONReader.read(json)
-    self = try JSONDecoder().decode(RevocationList.self, from: Data(json))
   }
 }

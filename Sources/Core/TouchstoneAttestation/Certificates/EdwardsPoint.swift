@@ -1,5 +1,7 @@
 // Public keys of Ed25519 and Ed448 that no signer has (RFC 8032 §5.1, §5.2).
 
+internal import COpenSSL
+
 enum EdwardsPoint {
   enum Curve {
     case ed25519
@@ -31,12 +33,20 @@ enum EdwardsPoint {
       case .ed448: []
       }
     }
+
+    /// a·x² + y² = 1 + d·x²·y², with d = -numerator / denominator.
+    fileprivate var coefficients: (a: Int, numerator: UInt, denominator: UInt) {
+      switch self {
+      case .ed25519: (-1, 121_665, 121_666)
+      case .ed448: (1, 39_081, 1)
+      }
+    }
   }
 
-  /// That y is less than the prime, and that the point has no low order. Signatures by a point of low order verify over many
-  /// messages, and nobody needs a private key for them.
+  /// Throws if y is not less than the prime, if the point has a low order, or if the curve has no point with this y.
+  /// Signatures by a point of low order verify over many messages, and a private key is not needed to make them.
   ///
-  /// - Parameter bytes: y, little-endian, with the sign of x in the highest bit. A point beside the curve verifies nothing.
+  /// - Parameter bytes: y, little-endian, with the sign of x in the highest bit.
   static func check(_ bytes: [UInt8], on curve: Curve) throws(ProofError) {
     let prime = curve.prime
     var y = bytes
@@ -55,5 +65,33 @@ enum EdwardsPoint {
     guard !(curve.lowOrder + [zero, one, minusOne]).contains(y) else {
       throw ProofError(.malformedKey, "a point of low order")
     }
+    guard isOfPoint(y, on: curve) else { throw ProofError(.malformedKey, "a y that no point of the curve has") }
+  }
+
+  /// Returns whether x² = denominator·(1 - y²) / (a·denominator + numerator·y²) is a square of the field: OpenSSL reads
+  /// any 32 or 57 bytes as a key, and only its verifications fail.
+  ///
+  /// - Parameter y: less than the prime, and neither 1 nor -1.
+  private static func isOfPoint(_ y: [UInt8], on curve: Curve) -> Bool {
+    guard let context = BN_CTX_new() else { return false }
+    BN_CTX_start(context)
+    defer {
+      BN_CTX_end(context)
+      BN_CTX_free(context)
+    }
+    let (a, numerator, denominator) = curve.coefficients
+    let primeBytes = curve.prime
+    guard
+      let prime = BN_CTX_get(context), let square = BN_CTX_get(context), let divisor = BN_CTX_get(context),
+      let quotient = BN_CTX_get(context),
+      BN_lebin2bn(primeBytes, Int32(primeBytes.count), prime) != nil,
+      BN_lebin2bn(y, Int32(y.count), square) != nil, BN_mod_sqr(square, square, prime, context) == 1,
+      BN_copy(divisor, square) != nil, BN_mul_word(divisor, numerator) == 1,
+      (a < 0 ? BN_sub_word : BN_add_word)(divisor, denominator) == 1,
+      BN_sub(quotient, BN_value_one(), square) == 1, BN_mul_word(quotient, denominator) == 1,
+      // Whether a quotient is a square is the same as whether the product is.
+      BN_mod_mul(quotient, quotient, divisor, prime, context) == 1
+    else { return false }
+    return BN_kronecker(quotient, prime, context) == 1
   }
 }

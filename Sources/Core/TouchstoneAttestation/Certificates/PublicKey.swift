@@ -51,9 +51,13 @@ package struct PublicKey: Sendable {
     }
     key = .openSSL(OpenSSLKey(pointer))
     try Self.check(pointer)
-    if let bits = Self.rsaBits(pointer), bits < minimumRSABits {
-      throw ProofError(.unsupportedAlgorithm, "an RSA key of \(bits) bits, fewer than \(minimumRSABits)")
-    }
+    try requireRSABits(minimumRSABits)
+  }
+
+  /// Throws if this is an RSA key of fewer bits.
+  func requireRSABits(_ minimum: Int = minimumRSABits) throws(ProofError) {
+    guard let bits = rsaBits, bits < minimum else { return }
+    throw ProofError(.unsupportedAlgorithm, "an RSA key of \(bits) bits, fewer than \(minimum)")
   }
 
   private static func isKindServed(_ subjectPublicKeyInfo: [UInt8]) -> Bool {

@@ -60,7 +60,7 @@ package struct COSEKey: Sendable {
     case (Kind.okp, .edDSA):
       info = try Self.edwards(map, number)
     case (Kind.rsa, .rsa), (Kind.rsa, .rsaPSS):
-      let numbers = try Self.numbers(map)
+      let numbers = try Self.numbers(map, form)
       info = SubjectPublicKeyInfo.rsa(modulus: numbers.modulus, exponent: numbers.exponent)
       rsa = numbers
     case (Kind.akp, .mlDSA65), (Kind.akp, .mlDSA87):
@@ -135,13 +135,23 @@ package struct COSEKey: Sendable {
   private static let modulusBytes = minimumModulusBits / 8...1_024
   private static let exponentBytes = 1...8
 
-  private static func numbers(_ map: CBORMap) throws(ProofError) -> (modulus: [UInt8], exponent: [UInt8]) {
-    // Without zeros before them (RFC 8230 §4), which some authenticators send all the same.
-    guard
-      let modulus = map[Label.modulus]?.bytes?.drop(while: { $0 == 0 }),
-      let exponent = map[Label.exponent]?.bytes?.drop(while: { $0 == 0 }),
-      modulusBytes.contains(modulus.count), exponentBytes.contains(exponent.count)
-    else { throw ProofError(.malformedKey, "n or e") }
+  /// RFC 8230 §4 allows no zeros before a number. Registrations exist with one before the modulus: Java writes it as the
+  /// sign of a number whose first bit is set. Keys that are stored already may have more, because they were accepted.
+  private static func numbers(
+    _ map: CBORMap, _ form: CBORReader.Form
+  ) throws(ProofError) -> (modulus: [UInt8], exponent: [UInt8]) {
+    guard let n = map[Label.modulus]?.bytes, let e = map[Label.exponent]?.bytes else {
+      throw ProofError(.malformedKey, "n or e is missing")
+    }
+    let modulus = n.drop { $0 == 0 }
+    let exponent = e.drop { $0 == 0 }
+    guard modulusBytes.contains(modulus.count), exponentBytes.contains(exponent.count) else {
+      throw ProofError(.malformedKey, "n or e is too short or too long")
+    }
+    let hasSign = n.count == modulus.count + 1 && modulus.first.map { $0 >= 0x80 } == true
+    guard form == .wellFormed || (e.count == exponent.count && (n.count == modulus.count || hasSign)) else {
+      throw ProofError(.malformedKey, "zeros before n or e")
+    }
     return (Array(modulus), Array(exponent))
   }
 }

@@ -17,6 +17,8 @@ package struct PasskeyAssertion: Sendable {
     package var signCount: UInt32
     /// `nil`: not known.
     package var isBackupEligible: Bool?
+    /// `PasskeyRegistration.isProvenByTPM` of its registration.
+    package var isProvenByTPM = false
 
     package init(publicKey: [UInt8], signCount: UInt32, isBackupEligible: Bool?) {
       self.publicKey = publicKey
@@ -31,7 +33,9 @@ package struct PasskeyAssertion: Sendable {
   ) throws(ProofError) -> PasskeyAssertion {
     let claim = try PasskeyClaim(authenticatorData: authenticatorData, clientData: clientData, expected)
     if let isBackupEligible = credential.isBackupEligible { try claim.checkBackup(isEligible: isBackupEligible) }
-    try claim.verify(signature, by: try COSEKey(credential.publicKey))
+    let key = try COSEKey(credential.publicKey)
+    if !credential.isProvenByTPM { try key.key.requireRSABits() }
+    try claim.verify(signature, by: key)
     try claim.checkGrowth(from: credential.signCount)
     return claim.assertion
   }

@@ -51,8 +51,7 @@ package struct PasskeyRegistration: Sendable {
     let trust =
       expected.readsStatement
       ? try statement.trust(format: object.format) : AttestationStatement.Trust(level: .none)
-    try checkStrength(of: key, isProvenByTPM: expected.readsStatement && object.format == "tpm")
-    return PasskeyRegistration(
+    let registration = PasskeyRegistration(
       level: trust.level, format: object.format, anchor: trust.anchor?.subject, android: trust.android,
       credentialID: credential.id,
       publicKey: credential.publicKey, algorithm: key.algorithmNumber,
@@ -61,14 +60,13 @@ package struct PasskeyRegistration: Sendable {
       aaguid: object.format == "fido-u2f" ? [UInt8](repeating: 0, count: 16) : credential.aaguid,
       signCount: data.signCount, isBackupEligible: data.flags.contains(.backupEligible),
       isBackedUp: data.flags.contains(.backedUp), model: trust.model?.name)
+    if !registration.isProvenByTPM { try key.key.requireRSABits() }
+    return registration
   }
 
-  /// Old TPMs have RSA keys of 1,024 bits alone. Such a credential will do if the TPM's statement certifies it; the key that
-  /// signs the statement is as strong as others.
-  private static func checkStrength(of key: COSEKey, isProvenByTPM: Bool) throws(ProofError) {
-    guard let bits = key.key.rsaBits, bits < PublicKey.minimumRSABits, !isProvenByTPM else { return }
-    throw ProofError(.unsupportedAlgorithm, "an RSA key of \(bits) bits, fewer than \(PublicKey.minimumRSABits)")
-  }
+  /// A TPM's statement certifies the credential's key, and was read. Old TPMs have RSA keys of 1,024 bits alone, so that
+  /// such a key will do; the key that signs the statement is as strong as others.
+  package var isProvenByTPM: Bool { format == "tpm" && level != .none }
 
   package var facts: [ProofFact] {
     var facts = [

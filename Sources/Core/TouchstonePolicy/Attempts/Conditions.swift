@@ -135,7 +135,7 @@ struct Conditions {
       trace.record("R9", false, "its \(policy.attemptsPerEvaluation) attempts of this evaluation are spent")
       return .spent
     }
-    let holdsPasskey = scope != .device || binding?.holdsPasskey != false
+    let holdsPasskey = hasCredential(for: .passkey)
     guard
       trace.check(
         "R46", holdsPasskey,
@@ -177,8 +177,8 @@ struct Conditions {
 
   /// The first check of a posture, because the rules of another platform would judge it wrongly (R38).
   ///
-  /// A payment by a key depends on a domain state, or on a key that hardware vouches for. On a platform without either, bytes that
-  /// the app sends instead do not count.
+  /// A payment by a key depends on a domain state, or on a key that hardware vouches for. On a platform without either,
+  /// bytes that the app sends instead do not count.
   private func platformObstacle(_ trace: inout some RuleTracer) -> Denial? {
     let family = posture.platform.family
     if let bound = binding?.platformFamily, bound != family {
@@ -295,34 +295,63 @@ struct Conditions {
     fileprivate(set) var denial: Denial?
   }
 
-  /// The denial is the first obstacle in the policy's order. Only if there is no obstacle, it is the missing
-  /// credential. It has a time to retry if waiting helps for any factor.
   func offer(_ trace: inout some RuleTracer) -> Offer {
     var offer = Offer()
-    var obstacle: Denial?
-    var absence: Denial?
-    var retryAfter: Duration?
     var canBegin = false
     for factor in policy.factors {
-      // The caller's own login ends an evaluation and is no reason to begin one.
-      let isReason = factor != .primary || policy.factors.count == 1
       switch usability(of: factor, &trace) {
       case .usable:
         offer.factors.insert(FactorSet(factor))
-        canBegin = canBegin || isReason
-      case .suspended: canBegin = canBegin || isReason
-      case .spent: break
-      case .obstructed(let denial):
-        if let wait = denial.retryAfter, isReason { retryAfter = min(wait, retryAfter ?? wait) }
-        obstacle = obstacle ?? denial
-      case .unproven(let denial), .outOfPlace(let denial): absence = absence ?? denial
+        canBegin = canBegin || isReasonToBegin(factor)
+      case .suspended: canBegin = canBegin || isReasonToBegin(factor)
+      case .spent, .obstructed, .unproven, .outOfPlace: break
       }
     }
-    if !canBegin {
-      offer.denial = obstacle ?? absence ?? .noUsableFactor
-      offer.denial?.retryAfter = retryAfter
-    }
+    if !canBegin { offer.denial = denial }
     return offer
+  }
+
+  /// The caller's own login ends an evaluation and is no reason to begin one.
+  private func isReasonToBegin(_ factor: Factor) -> Bool {
+    factor != .primary || policy.factors.count == 1
+  }
+
+  /// Why no evaluation can begin: the first obstacle, in the policy's order, to a factor that has a credential, because
+  /// without the others no evaluation could begin either. If there is none, what such a credential lacks, and if no
+  /// factor has a credential, the first that is missing. It has a time to retry if waiting helps for any factor.
+  private var denial: Denial {
+    var trace = NoTrace()
+    var obstacle: Denial?
+    var shortcoming: Denial?
+    var absence: Denial?
+    var retryAfter: Duration?
+    for factor in policy.factors {
+      let hasCredential = hasCredential(for: factor)
+      switch usability(of: factor, &trace) {
+      case .obstructed(let denial) where hasCredential:
+        obstacle = obstacle ?? denial
+        if let wait = denial.retryAfter { retryAfter = min(wait, retryAfter ?? wait) }
+      case .obstructed: absence = absence ?? (factor.isSecret ? .factorNotOffered : .noUsableFactor)
+      case .unproven(let denial) where hasCredential: shortcoming = shortcoming ?? denial
+      case .unproven(let denial), .outOfPlace(let denial): absence = absence ?? denial
+      case .usable, .suspended, .spent: break
+      }
+    }
+    var denial = obstacle ?? shortcoming ?? absence ?? .noUsableFactor
+    denial.retryAfter = retryAfter
+    return denial
+  }
+
+  /// Whether the binding or the profile has a credential of the factor's kind. Which of its factors a phone's
+  /// credentials prove is judged after the phone itself (R1). Before a binding exists, they could still be made.
+  private func hasCredential(for factor: Factor) -> Bool {
+    switch factor {
+    case .biometry, .deviceOwner: binding?.holdsPasskey != true
+    case .passcode, .gesture: profile.settings.isEnabled(factor) && profile.secret(for: factor).isSet
+    case .passkey: scope != .device || binding?.holdsPasskey != false
+    // The caller's own login, if it is a reason to begin.
+    case .primary: isReasonToBegin(.primary)
+    }
   }
 
   var usableFactors: [Factor] {

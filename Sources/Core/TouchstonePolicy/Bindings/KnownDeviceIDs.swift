@@ -8,12 +8,12 @@ enum KnownDeviceIDs {
 
   private static let all = Set((shared + digests).map { withoutUUIDMarks(Array($0.utf8)) })
 
-  /// The last group of the UUID that a common recipe for Android makes: of the phone's model, and a serial number that no app may
-  /// read any more.
+  /// The last group of the UUID that a common recipe for Android makes: of the phone's model, and a serial number that
+  /// no app may read any more.
   private static let modelNode = Array("ffffef05ac4a".utf8)
 
-  /// A digest that is made a UUID loses six bits to version and variant (RFC 9562, section 5.3): so does every id of that length
-  /// here.
+  /// A digest that is made a UUID loses six bits to version and variant (RFC 9562, section 5.3). Every id of that
+  /// length is compared without them.
   private static func withoutUUIDMarks(_ id: [UInt8]) -> [UInt8] {
     guard id.count == 32, let variant = Character(UnicodeScalar(id[16])).hexDigitValue else { return id }
     var id = id
@@ -22,8 +22,8 @@ enum KnownDeviceIDs {
     return id
   }
 
-  /// An Android id of a faulty series of phones (Android issue 10603) and of an emulator, and the UUIDs of RFC 9562 (its appendix A)
-  /// and its predecessors, of Apple's and libraries' documentation and of their examples.
+  /// An Android id of a faulty series of phones (Android issue 10603) and of an emulator, and the UUIDs of RFC 9562
+  /// (its appendix A) and its predecessors, of Apple's and libraries' documentation and of their examples.
   private static let shared = [
     "9774d56d682e549c", "550e8400e29b41d4a716446655440000", "f47ac10b58cc4372a5670e02b2c3d479",
     "123e4567e89b12d3a456426614174000",
@@ -34,10 +34,10 @@ enum KnownDeviceIDs {
     "7d4448409dc011d1b2455ffdce74fad2", "6ba7b8109dad11d180b400c04fd430c8", "a5f5faddde9e9f02", "0000000000000000",
   ]
 
-  /// MD5, SHA-1 and SHA-256 of what systems answer instead of an identifier: nothing, "0", "null", "nil", "undefined", "unknown", "none",
-  /// "test", "android", "(null)", "Unknown", "NULL", "1",
-  /// the addresses 02:00:00:00:00:00 and 00:00:00:00:00:00, fifteen zeros, the nil UUID, and the Android id
-  /// above; and SHA-512 of nothing.
+  /// MD5, SHA-1 and SHA-256 of what systems answer instead of an identifier: nothing, "0", "null", "nil", "undefined",
+  /// "unknown", "none", "test", "android", "(null)", "Unknown", "NULL", "1", the addresses 02:00:00:00:00:00 (also
+  /// without colons) and 00:00:00:00:00:00, fifteen zeros, the nil UUID, and the Android id above; and SHA-512 of
+  /// nothing.
   private static let digests = [
     "d41d8cd98f00b204e9800998ecf8427e", "da39a3ee5e6b4b0d3255bfef95601890afd80709",
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "cfcd208495d565ef66e7dff9f98764da",

@@ -14,7 +14,8 @@ extension EvaluationPolicy {
     return Diagnosing(policy: self, facts: facts).diagnosis()
   }
 
-  /// The preflight and every rule that it evaluated, in the device's last state, or in the best one that fits the records.
+  /// The preflight, and every rule that it evaluated. The device's state is the last one that it reported, or the best
+  /// one that fits the records.
   public func explain(_ facts: DiagnosisFacts) -> (Preflight, [RuleTrace]) {
     let conditions = facts.possibleConditions(under: self)[0]
     var trace = RecordedTrace()
@@ -40,7 +41,7 @@ private struct Diagnosing {
   let facts: DiagnosisFacts
   /// The best one first.
   let states: [Conditions]
-  /// By state: the factors that serve in it, in order.
+  /// For each state, the factors that serve in it, in order.
   let serving: [[Factor]]
 
   init(policy: EvaluationPolicy, facts: DiagnosisFacts) {
@@ -79,7 +80,8 @@ private struct Diagnosing {
     return withoutNoise(obstacles, canLogIn: !certain.isEmpty)
   }
 
-  /// Factors that were never set up hide what is wrong with the others. A profile alone has no keys in any case.
+  /// Drops factors that were never set up if there are other obstacles, because they would hide those. A profile alone
+  /// has no keys in any case.
   private func withoutNoise(_ obstacles: [LoginObstacle], canLogIn: Bool) -> [LoginObstacle] {
     let told = obstacles.filter { $0.cause != .noUsableFactor && $0.cause != .notSet }
     if canLogIn || !told.isEmpty { return told }
@@ -88,7 +90,8 @@ private struct Diagnosing {
     return [LoginObstacle(factors: [], cause: .noUsableFactor, remedies: [newCredential].compactMap { $0 })] + unset
   }
 
-  /// The causes in the best state hold in all of them. If there are none in it, the factor serves on some devices.
+  /// A cause in the best state holds in every state. If the best state has no cause, the factor serves on some of the
+  /// devices that fit.
   private func causes(against factor: Factor) -> [LoginObstacle.Cause] {
     if factor == .passkey, facts.binding == nil { return Conditions.causesAgainstPasskey(facts.passkeys, states[0]) }
     let causes = states[0].causes(against: factor)
@@ -100,7 +103,7 @@ private struct Diagnosing {
     return [.domainStateUnknown]
   }
 
-  /// The service asks for it beside the key's signature, outside of the rules of an attempt.
+  /// The service requires the app's word beside the key's signature. The rules of an attempt do not check it.
   private static func lacksAppsWord(
     for factor: Factor, under policy: EvaluationPolicy, _ facts: DiagnosisFacts, on posture: DevicePosture
   ) -> Bool {
@@ -137,7 +140,7 @@ private struct Diagnosing {
 
   private func remedies(for cause: LoginObstacle.Cause, _ certain: [Factor]) -> [LoginObstacle.Remedy] {
     switch cause {
-    // A new binding of the same device ends it, too (R12).
+    // A new binding of the same device also ends it (R12).
     case .biometryLockout:
       certain.filter(\.clearsBiometricFailures).compactMap(\.remedy) + [.unlockDevice, .bindDevice]
     case .biometryLockedByDevice: [.unlockOnDevice]
@@ -161,7 +164,7 @@ private struct Diagnosing {
     }
   }
 
-  /// An operator ends no lock of a secret that another policy has disabled (R13).
+  /// If another policy has disabled the secret, an operator cannot unlock it (R13).
   private func unlocking(_ factor: Factor, _ ladder: Ladder) -> LoginObstacle.Remedy {
     let state = SecretRules(ladder: ladder).state(of: facts.profile.secret(for: factor), at: facts.now)
     return state == .disabled ? .setSecret : .unlockSecret
@@ -224,7 +227,7 @@ extension Conditions {
     return inOrder(offer.factors).filter { $0 != .passkey || hasPasskey }
   }
 
-  /// Empty if one of the passkeys serves. With several, the first one's.
+  /// Returns no cause if one of the passkeys serves, and otherwise the causes against the first one.
   fileprivate static func causesAgainstPasskey(
     _ passkeys: [BindingStanding], _ conditions: Conditions
   ) -> [LoginObstacle.Cause] {
@@ -238,7 +241,8 @@ extension Conditions {
     return causes.first ?? [.noUsableFactor]
   }
 
-  /// All obstacles to the factor: each one that is found is lifted, and the rules are asked again.
+  /// Returns all obstacles to the factor. The rules find one at a time, so each one is lifted before the rules run
+  /// again.
   fileprivate func causes(against factor: Factor) -> [LoginObstacle.Cause] {
     if isWithoutCredential(for: factor) { return [.noUsableFactor] }
     var conditions = self
@@ -246,7 +250,7 @@ extension Conditions {
     while let cause = conditions.cause(against: factor), !causes.contains(cause) {
       // With no credential that could serve, nothing else matters.
       if cause == .noUsableFactor { return [cause] }
-      // Such a device gives no domain state, which is then no change of its fingers.
+      // A device with such an obstacle gives no domain state. That does not mean that its fingers changed.
       if cause.isOfDomainState, causes.contains(where: \.silencesDomainState) { break }
       causes.append(cause)
       conditions.lift(cause, from: factor)
@@ -281,7 +285,7 @@ extension Conditions {
     device.isLockedOut || device.consecutiveFailures >= policy.failuresBeforeLockout
   }
 
-  /// Takes one cause away, so that the rules show the next one.
+  /// Lifts one cause, so that the rules find the next one.
   private mutating func lift(_ cause: LoginObstacle.Cause, from factor: Factor) {
     switch cause {
     case .osTooOld: posture.osVersion = OSVersion(.max)

@@ -20,7 +20,7 @@ public struct DiagnosisFacts: Sendable {
   public var profile: ProfileStanding
   /// The profile's active passkeys. They serve a login that names the profile alone.
   public var passkeys: [BindingStanding]
-  /// Those by which an operator's unlocking is judged: the strictest of all policies.
+  /// The strictest ladder of all policies. An operator's unlocking is judged by it.
   public var passcodeLadder: Ladder
   public var gestureLadder: Ladder
   public var now: UnixTime
@@ -44,7 +44,7 @@ public struct DiagnosisFacts: Sendable {
   func possibleConditions(under policy: EvaluationPolicy) -> [Conditions] {
     if case .present(let posture)? = report { return [conditions(posture, binding ?? .absent, policy)] }
     guard let binding, !binding.holdsPasskey else {
-      // Any device may be before the person.
+      // The person may use any device.
       let devices: [DevicePosture] = [.sound(on: .iOS), .unusable(on: .iOS), .sound(on: .web)]
       return devices.map { conditions($0, binding ?? .absent, policy) }
     }
@@ -58,7 +58,8 @@ public struct DiagnosisFacts: Sendable {
     let verdicts = verdict.possible(hasBaseline: binding.baseline != nil)
     let all = verdicts.map { conditions(posture, binding, policy, $0) }
     guard verdicts == [.neverRecorded] else { return all }
-    // Whether the device gave a domain state is not stored, and without a baseline that can make a difference (R27).
+    // The records do not show whether the device gave a domain state. Without a baseline, that can make a difference
+    // (R27).
     return all
       + all.map { given in
         var silent = given
@@ -72,7 +73,7 @@ public struct DiagnosisFacts: Sendable {
     _ verdict: DomainStateVerdict? = nil
   ) -> Conditions {
     var posture = posture
-    // Only whether it is empty is read, because the verdict is set.
+    // The verdict is set below, so the rules read only whether the domain state is empty.
     if let verdict, verdict != .unknownWhileLocked { posture.domainState = [0] }
     var conditions = Conditions(
       policy: policy, posture: posture, binding: binding, device: device, profile: profile,
@@ -83,7 +84,7 @@ public struct DiagnosisFacts: Sendable {
 }
 
 extension DomainStateVerdict? {
-  /// The last one, or those that fit if it is not known.
+  /// The last verdict, or all that fit if there is none.
   fileprivate func possible(hasBaseline: Bool) -> [DomainStateVerdict] {
     if let self, hasBaseline == (self != .neverRecorded) || self == .unknownWhileLocked { return [self] }
     return hasBaseline ? [.unchanged, .changed] : [.neverRecorded]

@@ -27,14 +27,14 @@ public struct LoginDiagnosis: Sendable, Hashable {
 
 /// One reason why factors do not serve.
 public struct LoginObstacle: Sendable, Hashable {
-  /// The factors in its way, in the policy's order. Empty: the whole binding or profile.
+  /// The factors that it blocks, in the policy's order. Empty: the whole binding or profile.
   public var factors: [Factor]
   public var cause: Cause
   /// When the device reported it. `nil`: it follows from the service's own records, which do not say since when.
   public var since: UnixTime?
   /// When it ends by itself.
   public var until: UnixTime?
-  /// Only those that this person has, the easiest first.
+  /// The remedies that are open to this person, the easiest first.
   public var remedies: [Remedy]
 
   public init(
@@ -43,20 +43,20 @@ public struct LoginObstacle: Sendable, Hashable {
     (self.factors, self.cause, self.since, self.until, self.remedies) = (factors, cause, since, until, remedies)
   }
 
-  /// The raw value goes on the wire and does not change. A cause that a denial has, too, has the denial's reason.
+  /// The raw value goes on the wire and does not change. A cause that is also a denial's reason has its name.
   public enum Cause: String, Sendable, Hashable, CaseIterable {
     /// In events alone: a diagnosis is about bindings that are there.
     case bindingUnknown = "BINDING_UNKNOWN"
     case bindingRevoked = "BINDING_REVOKED"
-    /// It depends on the state of the device, which is not known.
+    /// The answer depends on the device's state, which the service does not know.
     case notSeen = "NOT_SEEN"
     case osTooOld = "OS_TOO_OLD"
     case passcodeNotSet = "PASSCODE_NOT_SET"
     case biometryNotAvailable = "BIOMETRY_NOT_AVAILABLE"
     case biometryNotEnrolled = "BIOMETRY_NOT_ENROLLED"
-    /// By the service's count.
+    /// The service's count of failures locked it.
     case biometryLockout = "BIOMETRY_LOCKOUT"
-    /// By the device's report.
+    /// The device reported that it is locked.
     case biometryLockedByDevice = "BIOMETRY_LOCKED_BY_DEVICE"
     case domainStateNeverRecorded = "DOMAIN_STATE_NEVER_RECORDED"
     case domainStateUnknownWhileLocked = "DOMAIN_STATE_UNKNOWN_WHILE_LOCKED"
@@ -75,7 +75,7 @@ public struct LoginObstacle: Sendable, Hashable {
     case gestureLocked = "GESTURE_LOCKED"
     case passcodeDisabled = "PASSCODE_DISABLED"
     case gestureDisabled = "GESTURE_DISABLED"
-    /// The policy takes a key's attempt with its app's word alone (R43), and the binding has no App Attest key.
+    /// The policy requires the app's word beside a key's signature (R43), and the binding has no App Attest key.
     case appAssertionRequired = "APP_ASSERTION_REQUIRED"
     case switchedOff = "SWITCHED_OFF"
     case notSet = "NOT_SET"
@@ -88,7 +88,7 @@ public struct LoginObstacle: Sendable, Hashable {
     case logInByPasscode = "LOG_IN_BY_PASSCODE"
     case logInByGesture = "LOG_IN_BY_GESTURE"
     case logInByPrimary = "LOG_IN_BY_PRIMARY"
-    /// The application's own login, and AcceptDomainState after it (R26).
+    /// The application calls AcceptDomainState after its own login of the person (R26).
     case acceptDomainState = "ACCEPT_DOMAIN_STATE"
     /// The person enters the device's own passcode on the device.
     case unlockOnDevice = "UNLOCK_ON_DEVICE"

@@ -1,7 +1,7 @@
-// A diagnosis in words for support staff: the same in the console and in the terminal.
+// Words a diagnosis for support staff. The console and the terminal show the same text.
 
 extension LoginDiagnosis {
-  /// - Parameter time: a time as the reader is shown it.
+  /// - Parameter time: formats a time for the reader.
   public func text(in language: Language, time: (UnixTime) -> String) -> String {
     let words = language.wording
     let answer =
@@ -15,7 +15,7 @@ extension LoginDiagnosis {
 }
 
 extension UnixTime {
-  /// A lock's end that is cut to the minute would promise what is refused.
+  /// The end of a lock is rounded up: a login at the minute that it is cut to would still be refused.
   fileprivate var roundedUpToMinute: UnixTime { UnixTime(seconds: (seconds + 60) / 60 * 60) }
 }
 
@@ -41,7 +41,7 @@ extension LoginObstacle.Cause {
 protocol DiagnosisWording: Sendable {
   var no: String { get }
   var unknown: String { get }
-  /// - Parameter reportedAt: when the device reported the state on which that rests.
+  /// - Parameter reportedAt: when the device reported the state on which the answer rests.
   func yes(_ factors: String, reportedAt: String?) -> String
   func name(_ factor: Factor) -> String
   func text(_ cause: LoginObstacle.Cause) -> String

@@ -28,14 +28,11 @@ public enum VisibleText {
     } else {
       let scalars = Array(text.unicodeScalars).withoutRegionsOfFlags
       for (index, scalar) in scalars.enumerated() where !(hasLines && scalar == "\n") {
-        guard
-          isVisible(
-            scalar, before: index + 1 < scalars.count ? scalars[index + 1] : nil,
-            after: index > 0 ? scalars[index - 1] : nil)
-        else {
+        let following = index + 1 < scalars.count ? scalars[index + 1] : nil
+        guard isVisible(scalar, before: following, after: scalars[..<index]) else {
           let name = String(scalar.value, radix: 16, uppercase: true)
           let digits = String(repeating: "0", count: max(0, 4 - name.count)) + name
-          return "has U+\(digits), which no person sees or which turns the direction of the text"
+          return "has U+\(digits), which no person sees there, or which turns the direction of the text"
         }
       }
       isBlank = scalars.allSatisfy(\.isBlank)
@@ -44,8 +41,9 @@ public enum VisibleText {
   }
 
   private static func isVisible(
-    _ scalar: Unicode.Scalar, before next: Unicode.Scalar?, after previous: Unicode.Scalar?
+    _ scalar: Unicode.Scalar, before next: Unicode.Scalar?, after preceding: ArraySlice<Unicode.Scalar>
   ) -> Bool {
+    let previous = preceding.last
     if joiners.contains(scalar) {
       guard let previous, let next else { return false }
       // Persian and the scripts of India write with them; families and professions among emoji are joined by one.
@@ -54,7 +52,10 @@ public enum VisibleText {
     }
     // The emoji of a character that is also a sign of text, such as a heart.
     if scalar == emojiSelector {
-      return previous.map { $0.isPicture || $0.properties.isEmoji && next == keycap } ?? false
+      return previous.map { $0.isPicture || $0.isKeycapBase && next == keycap } ?? false
+    }
+    if scalar == keycap {
+      return (previous == emojiSelector ? preceding.dropLast().last : previous)?.isKeycapBase == true
     }
     return !fillers.contains(scalar) && isSeen(scalar)
   }
@@ -105,8 +106,12 @@ extension Unicode.Scalar {
     }
   }
 
-  /// Not the digits, "#" and "*", which are emoji, too, as parts of keycaps, but look alike with and without a selector.
+  /// Not the digits, "#" and "*", which are emoji, too, as parts of keycaps, but look alike with and without a
+  /// selector.
   fileprivate var isPicture: Bool { value > 0x7F && properties.isEmoji }
+
+  /// A digit, "#" or "*" (Unicode Technical Standard 51, "emoji keycap sequence").
+  fileprivate var isKeycapBase: Bool { value <= 0x7F && properties.isEmoji }
 
   fileprivate var endsEmoji: Bool { isPicture || self == VisibleText.emojiSelector || properties.isEmojiModifier }
 

@@ -148,14 +148,9 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
       if transport.hasUnreadInput { scheduleAnotherRead() }
       let bytes = UnsafeMutableRawBufferPointer(rebasing: buffers.received[..<count])
       guard isOpen, willReceive(bytes) else { return }
-      let isWhole = session.receive(UnsafeRawBufferPointer(bytes))
+      let failure = session.receive(UnsafeRawBufferPointer(bytes))
       didReceive()
-      if !isWhole {
-        phase = .broken
-        session.terminate(.protocolError)
-        // The peer may never read what is still to be written.
-        setTimer(Self.lingerTimer, after: Self.lingerTime)
-      }
+      if let failure { terminate(.protocolError, debugData: failure) }
       if session.wantsWrite || !session.wantsRead { scheduleWrite() }
     case .wouldBlock:
       break
@@ -186,12 +181,17 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
 
   /// Ends the connection for what the peer does: GOAWAY with the reason as its debug data, and nothing is read any more.
   final func terminate(_ code: HTTP2ErrorCode, _ reason: StaticString) {
+    terminate(code, debugData: UnsafeRawBufferPointer(reason))
+  }
+
+  private func terminate(_ code: HTTP2ErrorCode, debugData: UnsafeRawBufferPointer) {
     guard phase == .open else { return }
     phase = .broken
-    session.submitGoaway(code, debugData: UnsafeRawBufferPointer(reason))
-    // nghttp2 stops reading at once. Its own GOAWAY is not sent, as `lastWordSent` comes before.
+    session.submitGoaway(code, debugData: debugData)
+    // nghttp2 stops reading at once. A server's second GOAWAY is not sent, because `lastWordSent` comes before it.
     session.terminate(code)
     scheduleWrite()
+    // The peer may never read what is still to be written.
     setTimer(Self.lingerTimer, after: Self.lingerTime)
   }
 

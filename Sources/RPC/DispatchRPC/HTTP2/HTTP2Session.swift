@@ -74,9 +74,13 @@ struct HTTP2Session: ~Copyable {
 
   // MARK: Bytes
 
-  /// Runs the callbacks. False when the session is broken by what was read.
-  func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    nghttp2_session_mem_recv(session, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count) >= 0
+  /// Runs the callbacks. Returns nghttp2's text for what broke the session, which lives as long as the program; `nil`:
+  /// the session goes on.
+  func receive(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    let count = nghttp2_session_mem_recv(
+      session, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
+    guard count < 0, let text = nghttp2_strerror(Int32(count)) else { return nil }
+    return UnsafeRawBufferPointer(start: text, count: strlen(text))
   }
 
   /// The next frame's bytes, valid until the next call; empty when there is nothing to send now, `nil` when broken.

@@ -80,12 +80,12 @@ extension Metadata: ExpressibleByArrayLiteral {
 }
 
 extension Metadata {
-  /// Adds a header as it came off the wire. Drops a header that is no application metadata, or not well-formed: it is the
-  /// peer's mistake, and nothing here depends on it.
+  /// Adds a header as it came off the wire. Drops a name that is no application metadata, and bytes that are not in
+  /// Base64: nothing here depends on them. A text is kept whatever it holds, so that it is never taken for absent.
   mutating func appendReceived(name: String, value: UnsafeRawBufferPointer) {
     guard Self.isAllowed(name) else { return }
     guard Self.isBinary(name) else {
-      append(name, String(decoding: value, as: UTF8.self))
+      entries.append(Entry(name: name, value: .text(Self.text(ofReceived: value))))
       return
     }
     // Several values of one name may arrive joined by commas (RFC 9110 §5.3).
@@ -93,6 +93,17 @@ extension Metadata {
       guard let bytes = Base64.decode(UnsafeRawBufferPointer(rebasing: part)) else { continue }
       entries.append(Entry(name: name, value: .binary(bytes)))
     }
+  }
+
+  /// Returns the value without white space around it, and with "?" for each byte that is not printable ASCII, such as a
+  /// tab. gRPC leaves it to the receiver what it makes of them, if the application may send the value on.
+  private static func text(ofReceived value: UnsafeRawBufferPointer) -> String {
+    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+    guard let first = value.firstIndex(where: { !isBlank($0) }), let last = value.lastIndex(where: { !isBlank($0) })
+    else { return "" }
+    let text = UnsafeRawBufferPointer(rebasing: value[first...last])
+    guard !text.allSatisfy(isPrintable) else { return String(decoding: text, as: UTF8.self) }
+    return String(decoding: text.map { isPrintable($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
   }
 
   static func isBinary(_ name: String) -> Bool {
@@ -120,6 +131,10 @@ extension Metadata {
   private static func isPlainText(_ value: String) -> Bool {
     let bytes = value.utf8
     guard bytes.first != 0x20, bytes.last != 0x20 else { return false }
-    return bytes.allSatisfy { (0x20...0x7E).contains($0) }
+    return bytes.allSatisfy(isPrintable)
+  }
+
+  private static func isPrintable(_ byte: UInt8) -> Bool {
+    (0x20...0x7E).contains(byte)
   }
 }

@@ -209,14 +209,17 @@ private final class KnownPeer: Sendable {
 }
 
 extension Authorization.ShownKey {
-  /// RFC 6750, section 2.1; the scheme's name in any case (RFC 9110, section 11.1).
+  /// RFC 6750, section 2.1; the scheme's name in any case (RFC 9110, section 11.1), and spaces, but no tab, after it
+  /// (11.4).
   private static let scheme = "bearer "
 
   /// - Parameter authorization: the metadata `authorization`.
   init(authorization text: String) {
     var text = text
     let digest = text.withUTF8 { text in
-      let (scheme, key) = (text.prefix(Self.scheme.utf8.count), text.dropFirst(Self.scheme.utf8.count))
+      let (scheme, key) = (
+        text.prefix(Self.scheme.utf8.count), text.dropFirst(Self.scheme.utf8.count).drop { $0 == 0x20 }
+      )
       let isBearer = scheme.lazy.map { $0 | 0x20 }.elementsEqual(Self.scheme.utf8)
       return isBearer ? CallerKeyDigest(ofKey: UnsafeBufferPointer(rebasing: key)) : nil
     }

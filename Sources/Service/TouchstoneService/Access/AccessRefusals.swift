@@ -22,7 +22,7 @@ extension AccessRefusal {
   private var message: String {
     switch self {
     case .credentialsMissing: "a client certificate or a key is needed"
-    case .keyMalformed: "authorization must be \"Bearer\" and a key"
+    case .keyMalformed: "authorization must be \"Bearer\", a space and a key"
     case .keyUnknown: "the key is not known"
     case .keyInPlaintext: "a key was sent in plaintext: replace it, and use TLS"
     case .certificateUnknown: "the certificate names no known caller"

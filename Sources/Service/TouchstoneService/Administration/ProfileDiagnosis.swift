@@ -1,11 +1,14 @@
-// Diagnoses of a profile's logins: facts of the records for the rules, and the rules' answers as messages.
+// Diagnoses of a profile's logins. Makes the facts for the rules from the records, and messages from the rules'
+// answers.
 
 internal import TouchstoneCodec
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
 extension TouchstoneService {
-  /// - Parameter name: empty: the policy that most logins go through. `nil` is returned if there is no policy at all.
+  /// Returns `nil` if there is no policy at all.
+  ///
+  /// - Parameter name: if it is empty, the policy is the one that most logins use.
   func diagnosedPolicy(
     _ name: String, of applicationID: String, with validator: inout RequestValidator
   ) -> PolicyBook.Entry? {

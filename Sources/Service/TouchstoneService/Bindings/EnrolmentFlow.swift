@@ -1,6 +1,7 @@
 // CompleteBinding, step by step: open the ticket, verify possession of the keys and their attestations, decide, commit.
 //
-// A ProfileTouchID has no key whose possession could be proven: its later bearer is taken for its device (R30).
+// A ProfileTouchID has no key, so nothing proves its possession. The service takes each later bearer for its device
+// (R30).
 
 internal import DispatchRPC
 internal import Synchronization
@@ -32,7 +33,7 @@ struct EnrolmentFlow: Sendable {
 
     enum Kind: String, Sendable {
       case attestation
-      /// By the key that vouched for the device's present binding in the application.
+      /// Signed by the key that vouched for the device's present binding in the application.
       case assertion
     }
 
@@ -40,7 +41,7 @@ struct EnrolmentFlow: Sendable {
   }
 
   enum OfferedCredential: Sendable {
-    /// One or two.
+    /// One key, or one for each factor.
     case keys([OfferedKey])
     case profileTouchID([UInt8])
     case passkey(OfferedPasskey)
@@ -156,7 +157,7 @@ struct EnrolmentFlow: Sendable {
         if one.publicKey == other.publicKey {
           validator.refuse("keys[1].ml_dsa_65_public_key", "is the same key as keys[0]")
         }
-      // By the key of P-256 alone, the other factor would be a way around (R48).
+      // A factor with a P-256 key alone would be a way around the hybrid key of the other factor (R48).
       default: validator.refuse("keys", "must both be hybrid, or neither")
       }
     }
@@ -246,7 +247,7 @@ struct EnrolmentFlow: Sendable {
 
   // MARK: Refuse
 
-  /// An unknown ticket, or one of an erased profile: the event names no profile.
+  /// Refuses an unknown ticket, or a ticket of an erased profile. The event names no profile.
   private static func refuseTicket(
     applicationID: String, _ exchange: Exchange<V1.CompleteBindingResponse>, service: TouchstoneService
   ) {
@@ -260,7 +261,7 @@ struct EnrolmentFlow: Sendable {
 
   /// The event names the ticket's profile, which must still exist when the event is written.
   ///
-  /// - Parameter reason: for the event, where the caller is not told as much.
+  /// - Parameter reason: the event's reason, if the caller's answer has less.
   func refuse(_ error: RequestError, reason: String? = nil) {
     exchange.deciding { round in refuse(error, reason: reason, in: round) }
   }
@@ -291,7 +292,7 @@ struct EnrolmentFlow: Sendable {
       message: ticket.signingInput(applicationID: request.applicationID))
     exchange.verify(check) { isValid in
       guard isValid else { return refuseUnproven("keys[\(index)].signature") }
-      // By itself, so that the answer names the field.
+      // Checked apart from the other signature, so that the answer names the field.
       if let half = key.otherHalf, !half.publicKey.isValidSignature(half.signature, of: check.message) {
         return refuseUnproven("keys[\(index)].ml_dsa_65_signature")
       }
@@ -305,7 +306,8 @@ struct EnrolmentFlow: Sendable {
       reason: RequestError.Reason.possessionNotProven)
   }
 
-  /// The application requires a proof of each key, and here is a key without one, or a ProfileTouchID (R42).
+  /// Whether the application requires a proof of each key (R42), and a key has none, or the credential is a
+  /// ProfileTouchID.
   private func lacksAttestation(for requirements: AttestationRequirements) -> Bool {
     requirements.demand == .required && appAttest == nil
       && (credential.keys.isEmpty || credential.keys.contains(where: \.certificateChain.isEmpty))
@@ -320,7 +322,8 @@ struct EnrolmentFlow: Sendable {
 
   var requirements: AttestationRequirements { service.keyProofs.requirements(of: request.applicationID) }
 
-  /// After possession, so that nobody makes the service judge the certificates of another one's phone.
+  /// Runs after the proof of possession, so that no caller makes the service judge certificates of another person's
+  /// phone.
   private func verifyAttestations() throws(RequestError) {
     // The configuration may have changed since the call began.
     let requirements = requirements
@@ -393,7 +396,7 @@ struct EnrolmentFlow: Sendable {
     refuse(refusal.error(field: appAttest.field), reason: refusal.reason)
   }
 
-  /// Why an assertion does not serve any more, if the device's binding changed since it was verified.
+  /// Returns why the assertion is no longer valid, if the device's binding changed after the verification.
   private func staleness(of vouched: VouchedKeys, beside binding: BindingRecord?) -> KeyProofRefusal? {
     guard appAttest?.kind == .assertion else { return nil }
     guard let binding, binding.appAttest == vouched.appAttest else { return .unknownAppAttestKey }
@@ -412,7 +415,8 @@ struct EnrolmentFlow: Sendable {
     exchange.deciding(read)
   }
 
-  /// One answer for guessable and taken ones, so that no caller finds another person's by trying (R30).
+  /// Gives the same answer for a guessable ProfileTouchID and for one that another binding has, so that no caller finds
+  /// another person's by trying (R30).
   private func refuseProfileTouchID(_ reason: String) {
     var error = RequestError.invalidArgument(
       field: Self.profileTouchIDField, "is not unpredictable; let the device make another")
@@ -440,14 +444,14 @@ struct EnrolmentFlow: Sendable {
     return service.pepper.digest(ofProfileTouchID: value)
   }
 
-  /// Whether the ticket serves still.
+  /// Whether the ticket can still be used.
   func isOpen(_ records: EnrolmentRecords) -> Bool {
     !records.isTicketUsed && Self.isInTime(ticket, service) && ticket.holder.isThere(in: records.holder)
   }
 
   /// - Parameter holder: the active binding that has the ProfileTouchID already.
   private func decide(_ records: EnrolmentRecords, holder: BindingRecord?, in round: DecisionRound) {
-    // Asked again in each round: verifying and conflicts take time.
+    // Checked in each round, because the ticket may expire during verification and conflicts.
     guard isOpen(records) else { return refuse(.ticketInvalid) }
     if let vouched, let appAttest, let refusal = staleness(of: vouched, beside: records.deviceBinding) {
       return refuse(refusal, of: appAttest)
@@ -461,7 +465,7 @@ struct EnrolmentFlow: Sendable {
     part?.end()
     switch decision {
     case .bind(let revokesExisting, let endsLockout):
-      // This device may keep its own: the binding that held it goes.
+      // A device may keep its own ProfileTouchID, because its earlier binding is revoked.
       if let holder, !Identifier.areEqual(holder.bindingID, records.deviceBinding?.bindingID ?? "") {
         return refuseProfileTouchID(RequestError.Reason.profileTouchIDInUse)
       }
@@ -547,7 +551,8 @@ struct EnrolmentFlow: Sendable {
     }
   }
 
-  /// Of the same profile alone: `replace_existing` says that another one's binding may go.
+  /// Returns no advisory if the replaced binding was another profile's, because the caller allowed that by
+  /// `replace_existing`.
   private func ofReplacement(of existing: BindingRecord?) -> [Advisory] {
     guard let existing, let seen = existing.lastSeen, Identifier.areEqual(existing.profileID, ticket.profileID) else {
       return []
@@ -574,8 +579,8 @@ extension EnrolmentRecords {
     return .afterExistingBinding
   }
 
-  /// For a binding of this profile that completes in this round. In place of the profile's own binding, and under a lock that
-  /// it does not end (a ProfileTouchID ends none), it is as old to that lock as the other one was.
+  /// Returns the number of the lock that the new binding counts as made under. If it replaces the profile's own binding
+  /// during a lock that it does not end (a ProfileTouchID ends none), it takes over that binding's number.
   fileprivate func lockNumber(for profileID: String, endingLockout: Bool, in round: DecisionRound) -> UInt64 {
     if endingLockout { return 0 }
     if device.biometry.isLockedOut, let deviceBinding, Identifier.areEqual(deviceBinding.profileID, profileID) {
@@ -586,7 +591,8 @@ extension EnrolmentRecords {
 }
 
 extension RequestError {
-  /// One answer for unknown, tampered, expired, used and another caller's or application's ticket.
+  /// The answer for each ticket that is not valid: unknown, changed, expired, used, or of another caller or
+  /// application.
   static let ticketInvalid = RequestError.failedPrecondition(
     Reason.ticketInvalid, "the ticket is not valid, has expired or was used", .requestEnded)
 
@@ -597,6 +603,6 @@ extension RequestError {
     .invalidArgument(field: field, "the ticket is \(kind)")
   }
 
-  /// By which refusals are counted.
+  /// The text by which similar refusals are counted.
   fileprivate var told: String { reason ?? message }
 }

@@ -2,21 +2,21 @@
 
 internal import TouchstonePolicy
 
-/// Counts the profiles that each device id of an application was bound to, as this process saw it: it forgets at its end, and each
-/// replica counts by itself. A store query at each binding would cost more than a warning is worth.
+/// Counts the profiles that each device id of an application was bound to. Each process counts the bindings that it
+/// completed since its start. A store query at each binding would cost more than the warning is worth.
 struct SharedDevices {
-  /// A phone that a family, a ward or a shop hands around.
+  /// A family, a hospital ward or a shop may share one phone among so many profiles.
   static let maximumProfiles = 8
   static let window = Duration.seconds(30 * 86_400)
-  /// Device ids of one generation, some 150 bytes each. An id that is bound once among so many others is never forgotten: whatever
-  /// comes again moves into the newest generation, and there are two.
+  /// The number of device ids in a generation, some 150 bytes each. There are two generations, and an id that is bound
+  /// again moves into the newer one. So an id is forgotten only after bindings of at least so many other ids.
   static let generationSize = 8_192
 
   private struct Entry {
-    /// By when they were bound last, the latest at the end; one more than `maximumProfiles` at most.
+    /// In the order of their last bindings, the latest at the end. At most one more than `maximumProfiles`.
     var profiles: [(name: NameHash, boundAt: UnixTime)] = []
-    /// When it was told of last.
-    var toldAt: UnixTime?
+    /// The time of the last warning.
+    var warnedAt: UnixTime?
   }
 
   private var recent: [NameHash: Entry] = [:]
@@ -24,17 +24,18 @@ struct SharedDevices {
 
   var count: Int { recent.count + earlier.count }
 
-  /// Returns whether the binding is the first in 30 days by which its device id has too many profiles.
+  /// Returns whether the binding is a reason to warn: its device id has too many profiles, and there was no warning
+  /// about it within 30 days.
   func isNews(deviceID: String, profileID: String, of applicationID: String, at now: UnixTime) -> Bool {
     isNews(entry(NameHash(applicationID, deviceID), NameHash(applicationID, profileID), at: now), at: now)
   }
 
-  /// Counts a binding. Returns the same.
+  /// Counts a binding. Returns whether it is a reason to warn.
   mutating func note(deviceID: String, profileID: String, of applicationID: String, at now: UnixTime) -> Bool {
     let device = NameHash(applicationID, deviceID)
     var entry = entry(device, NameHash(applicationID, profileID), at: now)
     let isNews = isNews(entry, at: now)
-    if isNews { entry.toldAt = now }
+    if isNews { entry.warnedAt = now }
     if recent[device] == nil, recent.count >= Self.generationSize { (earlier, recent) = (recent, [:]) }
     earlier[device] = nil
     recent[device] = entry
@@ -43,10 +44,10 @@ struct SharedDevices {
 
   private func isNews(_ entry: Entry, at now: UnixTime) -> Bool {
     guard entry.profiles.count > Self.maximumProfiles else { return false }
-    return entry.toldAt.map { $0 + Self.window <= now } ?? true
+    return entry.warnedAt.map { $0 + Self.window <= now } ?? true
   }
 
-  /// As it is with this binding.
+  /// Returns the device's entry with this binding added.
   private func entry(_ device: NameHash, _ profile: NameHash, at now: UnixTime) -> Entry {
     var entry = recent[device] ?? earlier[device] ?? Entry()
     entry.profiles.removeAll { $0.name == profile || $0.boundAt + Self.window <= now }

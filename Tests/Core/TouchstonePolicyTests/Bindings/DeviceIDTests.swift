@@ -1,3 +1,5 @@
+import Crypto
+import FoundationEssentials
 import TestSupport
 import Testing
 import TouchstonePolicy
@@ -54,6 +56,27 @@ struct DeviceIDTests {
   func whatIsShortOrEvidentlyGuessableIsRefused(_ id: String) {
     #expect(DeviceID.violation(in: id, profileID: "alice@example.com") != nil)
     #expect(DeviceID.violation(in: id, profileID: "carol") != nil)
+  }
+
+  /// Digests of what systems answer instead of an identifier.
+  @Test(arguments: [
+    "", "0", "null", "nil", "undefined", "unknown", "none", "test", "android", "(null)", "Unknown", "NULL", "1",
+    "02:00:00:00:00:00", "020000000000", "00:00:00:00:00:00", "000000000000000",
+    "00000000-0000-0000-0000-000000000000", "9774d56d682e549c",
+  ])
+  func aDigestOfNoIdentifierIsRefused(_ text: String) {
+    let data = Array(text.utf8)
+    let digests = [
+      Array(Insecure.MD5.hash(data: data)), Array(Insecure.SHA1.hash(data: data)), Array(SHA256.hash(data: data)),
+    ]
+    for digest in digests {
+      let hexadecimal = digest.map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
+      for id in [hexadecimal, hexadecimal.uppercased(), Data(digest).base64EncodedString()] {
+        #expect(DeviceID.violation(in: id, profileID: "carol") != nil, "\(id)")
+      }
+    }
+    let long = SHA512.hash(data: []).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
+    #expect(DeviceID.violation(in: long, profileID: "carol") != nil)
   }
 
   @Test func theProfilesIDCountsNothing() {

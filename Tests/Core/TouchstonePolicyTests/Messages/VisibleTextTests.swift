@@ -8,6 +8,7 @@ import Testing
     "Alice", "Bäckerei Müller & Söhne", "B\u{E4}ckerei", "Ba\u{308}ckerei", "店铺", "می\u{200C}خواهم",
     "क\u{94D}\u{200D}ष", "קפה 7",
     "iPhone ❤️", "👩‍💻’s phone", "👍🏽", "1 234,50 €", "🇨🇳", "1\u{FE0F}\u{20E3}",
+    "Line 2\u{20E3}", "#\u{FE0F}\u{20E3}*\u{20E3}",
     "Café ®\u{FE0F}", "🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F} phone",
   ])
   func aTextThatIsSeen(_ text: String) {
@@ -25,6 +26,8 @@ import Testing
     "Alice\u{1D173}",
     "🏴\u{E0067}\u{E007F}", "🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}",
     "🏴\u{E0067}\u{E0062}\u{E0061}\u{E0062}\u{E0063}\u{E007F}",
+    "a\u{20E3}", "\u{20E3}", "Alice \u{20E3}", "1\u{FE0F}\u{20E3}\u{20E3}", "❤\u{FE0F}\u{20E3}", "１\u{20E3}",
+    "1\u{301}\u{20E3}", "a\u{FE0F}\u{20E3}", "1\u{FE0F}a\u{20E3}",
     "\u{2800}", "Coffee\u{2800}Bar", "\u{1D159}",
   ])
   func aCharacterThatIsNotSeenIsNamed(_ text: String) throws {

@@ -57,8 +57,8 @@ import TouchstonePolicy
     "R38: payee and reference",
     arguments: [
       ("Tea House", "order-1", nil), ("茶馆", "1", nil), ("", "1", "payee is empty"), ("x", "", "reference is empty"),
-      ("a\nb", "1", "payee has U+000A, which no person sees or which turns the direction of the text"),
-      ("x", "\u{202E}a", "reference has U+202E, which no person sees or which turns the direction of the text"),
+      ("a\nb", "1", "payee has U+000A, which no person sees there, or which turns the direction of the text"),
+      ("x", "\u{202E}a", "reference has U+202E, which no person sees there, or which turns the direction of the text"),
       (String(repeating: "é", count: 128), String(repeating: "r", count: 128), nil),
       (String(repeating: "é", count: 128) + "x", "1", "payee must be 1 to 256 bytes, is 257"),
       ("x", String(repeating: "r", count: 129), "reference must be 1 to 128 bytes, is 129"),

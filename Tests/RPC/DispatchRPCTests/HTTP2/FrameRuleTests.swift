@@ -1,6 +1,7 @@
 // RFC 9113's rules for single frames, as h2spec plays them: frames that end a connection, frames that end one stream,
 // and frames that are passed over. Tests/Interop/README.md lists the cases that a gRPC service cannot meet.
 
+import TestSupport
 import Testing
 
 @testable import DispatchRPC
@@ -94,6 +95,44 @@ import Testing
     }
     #expect(frames.contains { $0.type == 1 && $0.stream == 5 && $0.flags & Frame.endStream != 0 })
     #expect(frames.allSatisfy { $0.goawayCode == nil && !($0.type == 3 && $0.errorCode != 0) })
+  }
+
+  /// Over TCP nghttp2 checks a request's fields, and on a Unix socket the server does.
+  @Test(arguments: [("Bearer\tkey", "Bearer?key"), ("key ", "key"), (" key", "key"), ("a\nb", "a?b")], [false, true])
+  func aValueThatIsNotAllowedIsNotAbsent(_ value: (sent: String, read: String), isUnix: Bool) async throws {
+    let texts = Box<String?>()
+    let loopback = try Loopback { router in
+      router.register("/test/Text") { call, _ in
+        texts.put(call.metadata("authorization"))
+        call.respond([])
+      }
+    }
+    let directory = TemporaryDirectory()
+    let address = isUnix ? try loopback.server.listen(unixPath: directory.path("rpc.sock")) : loopback.address
+    let peer = RawPeer(address)
+    peer.post(
+      Frame.preface + Frame.headers(1, Frame.call("/test/Text") + [("authorization", value.sent)]).bytes
+        + Frame.data(1, [0, 0, 0, 0, 0], flags: Frame.endStream).bytes)
+    #expect(await texts.next() == value.read)
+    withExtendedLifetime(peer) {}
+  }
+
+  /// One field of 200 KiB. The server gives its block up before it has all of it, and says why.
+  @Test func aHeaderBlockInTooManyFramesEndsTheConnectionWithItsReason() async throws {
+    let loopback = try Loopback()
+    // A literal field with a name of one byte, and the length in seven bits after another (RFC 7541 §5.1, §6.2.2).
+    let length = (200 << 10) - 127
+    let head: [UInt8] =
+      [0, 1, UInt8(ascii: "a"), 0x7F]
+      + [length & 0x7F | 0x80, length >> 7 & 0x7F | 0x80, length >> 14]
+      .map { UInt8($0) }
+    let piece = [UInt8](repeating: UInt8(ascii: "v"), count: 16_384)
+    let block =
+      Self.begun.bytes + ([head] + Array(repeating: piece, count: 13)).flatMap { Frame.continuation(1, $0).bytes }
+    let answer = await RawPeer(loopback.address).exchange(Frame.preface + block)
+    let goaways = Frame.parse(try #require(answer)).filter { $0.goawayCode != nil }
+    #expect(goaways.map(\.goawayCode) == [.protocolError])
+    #expect(goaways.map(\.debugText) == ["Too many CONTINUATION frames following a HEADER frame"])
   }
 
   private static let large = [UInt8](repeating: 0, count: 16_385)

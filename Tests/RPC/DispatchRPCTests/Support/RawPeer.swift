@@ -159,6 +159,9 @@ struct Frame: Sendable {
     return HTTP2ErrorCode(rawValue: payload[4...7].reduce(0) { $0 << 8 | UInt32($1) })
   }
 
+  /// GOAWAY's debug data.
+  var debugText: String { String(decoding: payload.dropFirst(8), as: UTF8.self) }
+
   /// A literal field that is never indexed, lengths below 127 (RFC 7541 §6.2.3).
   private static func literal(_ name: String, _ value: String) -> [UInt8] {
     precondition(name.utf8.count < 127 && value.utf8.count < 127)

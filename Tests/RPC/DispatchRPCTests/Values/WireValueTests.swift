@@ -133,6 +133,20 @@ import Testing
     #expect(received("k-bin", "AQI=,AQI,!!,,AA").all("k-bin") == [[1, 2], [1, 2], [], [0]].map { .binary($0) })
   }
 
+  /// Even if it could not be sent so.
+  @Test(arguments: [
+    ("Bearer\tkey", "Bearer?key"), (" \tkey \t", "key"), ("two  spaces", "two  spaces"), ("é", "??"),
+    ("a\r\nb\0", "a??b?"),
+    ("", ""), (" \t", ""),
+  ])
+  func aReceivedTextIsNeverAbsent(_ value: String, _ text: String) {
+    let metadata = received("k", value)
+    #expect(metadata.all("k") == [.text(text)])
+    var copy = Metadata()
+    copy.append("k", text)
+    #expect(copy == metadata)
+  }
+
   @Test(arguments: ["grpc-status", ":path", "UPPER", "te"])
   func receivedNamesThatAreNotTheApplicationsAreDropped(_ name: String) {
     #expect(received(name, "x").isEmpty)

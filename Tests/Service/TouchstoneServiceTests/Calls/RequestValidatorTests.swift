@@ -47,7 +47,7 @@ struct RequestValidatorTests {
   @Test(arguments: [
     ("x", nil), ("工单 4711", nil), (String(repeating: "x", count: 256), nil), ("", "is empty"), (" ", "is blank"),
     (String(repeating: "x", count: 257), "must be 1 to 256 bytes, is 257"),
-    ("a\nb", "has U+000A, which no person sees or which turns the direction of the text"),
+    ("a\nb", "has U+000A, which no person sees there, or which turns the direction of the text"),
   ])
   func aReasonSaysSomethingInOneLine(_ text: String, _ reason: String?) {
     let expected = reason.map { [FieldViolation(field: "reason", reason: $0)] } ?? []

@@ -96,7 +96,7 @@ extension V1 {
     public var answer: LoginAnswer
     /// The ways that serve now, best first. Empty unless the answer is YES.
     public var factors: [Factor]
-    /// Why the others do not serve. Ways that were never set up are left out, if there is anything else to say.
+    /// Why the other ways do not serve. If there are other obstacles, ways that were never set up are left out.
     public var obstacles: [LoginObstacle]
     /// When the device reported the state on which a YES rests: a phone that changed since may fail. Absent: it rests on the
     /// service's own records.
@@ -128,9 +128,10 @@ extension V1 {
     public var since: Timestamp?
     /// When it ends by itself.
     public var until: Timestamp?
-    /// What ends it, as far as this person has it: LOG_IN_BY_DEVICE_OWNER, LOG_IN_BY_PASSCODE, LOG_IN_BY_GESTURE, LOG_IN_BY_PRIMARY
-    /// (one login that way), ACCEPT_DOMAIN_STATE, UNLOCK_ON_DEVICE, WAIT, UNLOCK_DEVICE, UNLOCK_SECRET, SET_SECRET, SWITCH_ON,
-    /// UPDATE_SYSTEM, SET_DEVICE_PASSCODE, ENROL_BIOMETRY, BIND_DEVICE, BIND_PASSKEY. New ones may be added.
+    /// The remedies that are open to this person. Each one alone ends the obstacle. One login in another way:
+    /// LOG_IN_BY_DEVICE_OWNER, LOG_IN_BY_PASSCODE, LOG_IN_BY_GESTURE, LOG_IN_BY_PRIMARY. Others: ACCEPT_DOMAIN_STATE,
+    /// UNLOCK_ON_DEVICE, WAIT, UNLOCK_DEVICE, UNLOCK_SECRET, SET_SECRET, SWITCH_ON, UPDATE_SYSTEM, SET_DEVICE_PASSCODE,
+    /// ENROL_BIOMETRY, BIND_DEVICE, BIND_PASSKEY. New ones may be added.
     public var remedies: [String]
 
     public init(

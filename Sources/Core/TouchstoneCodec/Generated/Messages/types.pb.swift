@@ -152,9 +152,12 @@ extension V1 {
     public var amount: String
     /// ISO 4217, upper case: "CNY".
     public var currency: String
-    /// The recipient, as the device shows it: 1 to 256 bytes. Refused, as in every text that a person reads, are characters that nobody
-    /// sees (control and format characters, fillers, unassigned and private ones; the joiners U+200C and U+200D are taken between letters,
-    /// and U+200D between emoji), characters that turn the direction of the text, and blank texts.
+    /// The recipient, as the device shows it: 1 to 256 bytes. Three kinds of text are refused here, as in every text that
+    /// a person reads: blank texts, texts with a character that turns the direction of the text, and texts with a
+    /// character that nobody sees. The latter are control and format characters, fillers, unassigned and private ones.
+    /// Some of them are accepted where they show something: U+200C and U+200D between letters, U+200D between emoji, the
+    /// selector U+FE0F after an emoji, the tags in the flags of England, Scotland and Wales. A keycap (U+20E3) follows a
+    /// digit, "#" or "*", also with U+FE0F between them.
     public var payee: String
     /// The caller's own reference, unique to this payment: 1 to 128 bytes, by the rules for `payee`.
     public var reference: String
@@ -188,8 +191,10 @@ extension V1 {
     }
   }
 
-  /// Why an action is not possible now: the first obstacle, factor by factor in the policy's order, and for each factor in this
-  /// order.
+  /// Why an action is not possible now. It is the first obstacle, factor by factor in the policy's order, and for each
+  /// factor in the order below. Factors without a credential do not count: those of a phone if the binding is a passkey's,
+  /// and secrets that are not set or switched off. If no factor with a credential has an obstacle, the reason is what the
+  /// credential lacks (LEVEL_TOO_LOW, KEY_NOT_DEVICE_BOUND), or that there is none (NO_USABLE_FACTOR, FACTOR_NOT_OFFERED).
   ///   reason                  `laError`
   ///   OS_TOO_OLD              -6        ios, ipados: below 8.0 (Touch ID), 9.0 (device owner), 11.0 (Face ID), or the
   ///                                     policy's own

@@ -5,7 +5,9 @@ import CNGHTTP2
 /// Judges one request's fields, of which one comes at a time.
 ///
 /// nghttp2 refuses a request without `:authority`, or with one that is no host. Clients over Unix sockets have no host: they send the
-/// socket's path, nothing, or `localhost`. So their requests are judged here, by nghttp2's rules for all but `:authority`.
+/// socket's path, nothing, or `localhost`. So their requests are judged here, by nghttp2's rules for all but
+/// `:authority`. As nghttp2 does, it lets a field's value pass that HTTP/2 does not allow: `Metadata` reads what it can
+/// of it.
 struct RequestFieldRules {
   private struct Pseudo: OptionSet {
     let rawValue: UInt8
@@ -28,9 +30,8 @@ struct RequestFieldRules {
   }
 
   private mutating func isAllowed(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
-    guard Self.isValid(value) else { return false }
     if name.first == UInt8(ascii: ":") {
-      guard !hasRegularField, let pseudo = Self.pseudo(name) else { return false }
+      guard Self.isValid(value), !hasRegularField, let pseudo = Self.pseudo(name) else { return false }
       return seen.insert(pseudo).inserted
     }
     hasRegularField = true

@@ -155,6 +155,8 @@ enum ServerCallbacks {
     nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(table, onInvalidFrame)
     nghttp2_session_callbacks_set_on_begin_headers_callback(table, onBeginHeaders)
     nghttp2_session_callbacks_set_on_header_callback(table, onHeader)
+    // A value that HTTP/2 does not allow, such as one with a space at its end: metadata must not be taken for absent.
+    nghttp2_session_callbacks_set_on_invalid_header_callback(table, onHeader)
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(table, onData)
     nghttp2_session_callbacks_set_on_frame_send_callback(table, onFrameSent)
     nghttp2_session_callbacks_set_on_frame_not_send_callback(table, onFrameNotSent)

@@ -163,7 +163,7 @@ struct  Touchstone__V1__LoginDiagnosis
   size_t n_factors;
   Touchstone__V1__Factor *factors;
   /*
-   * Why the others do not serve. Ways that were never set up are left out, if there is anything else to say.
+   * Why the other ways do not serve. If there are other obstacles, ways that were never set up are left out.
    */
   size_t n_obstacles;
   Touchstone__V1__LoginObstacle **obstacles;
@@ -203,9 +203,10 @@ struct  Touchstone__V1__LoginObstacle
    */
   Google__Protobuf__Timestamp *until;
   /*
-   * What ends it, as far as this person has it: LOG_IN_BY_DEVICE_OWNER, LOG_IN_BY_PASSCODE, LOG_IN_BY_GESTURE, LOG_IN_BY_PRIMARY
-   * (one login that way), ACCEPT_DOMAIN_STATE, UNLOCK_ON_DEVICE, WAIT, UNLOCK_DEVICE, UNLOCK_SECRET, SET_SECRET, SWITCH_ON,
-   * UPDATE_SYSTEM, SET_DEVICE_PASSCODE, ENROL_BIOMETRY, BIND_DEVICE, BIND_PASSKEY. New ones may be added.
+   * The remedies that are open to this person. Each one alone ends the obstacle. One login in another way:
+   * LOG_IN_BY_DEVICE_OWNER, LOG_IN_BY_PASSCODE, LOG_IN_BY_GESTURE, LOG_IN_BY_PRIMARY. Others: ACCEPT_DOMAIN_STATE,
+   * UNLOCK_ON_DEVICE, WAIT, UNLOCK_DEVICE, UNLOCK_SECRET, SET_SECRET, SWITCH_ON, UPDATE_SYSTEM, SET_DEVICE_PASSCODE,
+   * ENROL_BIOMETRY, BIND_DEVICE, BIND_PASSKEY. New ones may be added.
    */
   size_t n_remedies;
   char **remedies;
