@@ -73,16 +73,17 @@ extension TouchstoneClient {
     method(V1.BindingService.acceptDomainState)
   }
 
-  /// A read-only preflight, like canEvaluatePolicy. Changes nothing and may be called at any time. Unknown bindings and profiles
-  /// get the same answers as known ones.
+  /// A read-only preflight, like canEvaluatePolicy. Changes nothing and may be called at any time. An unknown profile gets the
+  /// same answers as a known one; an unknown or revoked binding gets the denial BINDING_UNKNOWN or BINDING_REVOKED.
   /// INVALID_ARGUMENT: policy (not configured), `applicationID`, `bindingID`, `profileID` (together with `bindingID`),
   /// posture.
   public var canEvaluatePolicy: UnaryMethod<V1.CanEvaluatePolicyRequest, V1.CanEvaluatePolicyResponse> {
     method(V1.EvaluationService.canEvaluatePolicy)
   }
 
-  /// Opens an evaluation and returns the bytes for the device to sign, or a denial. Stores only a denial's event. Unknown
-  /// bindings and profiles get the same answers as known ones, and their attempts fail like wrong ones.
+  /// Opens an evaluation and returns the bytes for the device to sign, or a denial. Stores only a denial's event. An unknown
+  /// profile gets the same answers as a known one, and its attempts fail like wrong ones; an unknown or revoked binding gets the
+  /// denial BINDING_UNKNOWN or BINDING_REVOKED.
   /// INVALID_ARGUMENT: as CanEvaluatePolicy, `localizedReason`, `fallbackTitle.text`, `cancelTitle.text`, transaction.
   public var beginEvaluation: UnaryMethod<V1.BeginEvaluationRequest, V1.BeginEvaluationResponse> {
     method(V1.EvaluationService.beginEvaluation)

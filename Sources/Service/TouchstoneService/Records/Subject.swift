@@ -274,7 +274,7 @@ extension TouchstoneService {
 }
 
 extension Subject {
-  fileprivate init(ofBinding records: AttemptRecords) {
+  init(ofBinding records: AttemptRecords) {
     self.init(
       records: records, profileID: records.sharedBinding?.value.profileID,
       bindingStanding: records.sharedBinding?.value.standing ?? .unknown, profileStanding: records.profile.standing)
