@@ -54,7 +54,7 @@ final class CallerGrants: Sendable {
   private let applications: Set<ExactText>?
 
   /// Those of a peer that is not identified.
-  static let none = CallerGrants(CallerDefinition(name: ""))
+  static let nobody = CallerGrants(CallerDefinition(name: ""))
 
   init(_ definition: CallerDefinition) {
     caller = Caller(identity: definition.name)

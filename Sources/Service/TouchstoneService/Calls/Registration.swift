@@ -30,7 +30,7 @@ private struct Admission<Request: WireMessage, Response: WireMessage>: Sendable 
     let began = MonotonicTime.now()
     let context = service.contexts[call.loop.index]
     if method.descriptor.access == .open {
-      return AdmittedCall(context: context, grants: .none, began: began, trace: nil)
+      return AdmittedCall(context: context, grants: .nobody, began: began, trace: nil)
     }
     guard let grants = service.access.admit(call, to: number, context) else { return nil }
     let trace = service.tracer?.begin(call, of: grants.caller, context, since: began)
