@@ -106,7 +106,7 @@ public struct FileProtection: Sendable, Hashable {
     if isOnReadOnlyFileSystem, isDirectory { return nil }
     // Others may need a directory on the path as it is, such as a person's own.
     let elsewhere =
-      "keep the file in a directory that only root\(user.id == 0 ? "" : " and user \(user.id)") can change"
+      "use a path whose directories only root\(user.id == 0 ? "" : " and user \(user.id)") can change"
     guard isOnReadOnlyFileSystem || owner == user.id || owner == 0 else {
       // Giving the file to root would take it from a service that runs as its owner. A process in a container cannot give files away.
       let mending =

@@ -9,7 +9,7 @@ import Testing
   private static let root = FileProtection.User(id: 0, groups: [0])
   private static let service = FileProtection.User(id: 10_001, groups: [10_001, 2_000], privateGroup: 10_001)
   private static let stranger: uid_t = 1_000
-  private static let elsewhere = "keep the file in a directory that only root and user 10001 can change"
+  private static let elsewhere = "use a path whose directories only root and user 10001 can change"
 
   private static func file(_ mode: mode_t, of owner: uid_t = 10_001, group: gid_t = 1, readOnly: Bool = false)
     -> FileProtection
@@ -144,7 +144,7 @@ import Testing
     let text = try #require(violation)
     #expect(
       text.hasPrefix("user 1000 owns it and can change it: if that is the service's user, run this command as it: `"))
-    #expect(text.hasSuffix("`; otherwise keep the file in a directory that only root can change"))
+    #expect(text.hasSuffix("`; otherwise use a path whose directories only root can change"))
   }
 
   @Test func rootTrustsRootAlone() {
