@@ -17,43 +17,16 @@ CORRUPT = 65
 #: That accounts are signed, a binding and three logins.
 EVENT_COUNT = 5
 
-#: What somebody with the disk may do, and the number of the first event that is not as it was written.
+#: Some of what somebody with the disk may do, and the number of the first event that is not as it was written.
+#: SQLiteAuditLogTests and PostgresAuditLogTests have more.
 TAMPERING = {
-    "altered first": ("UPDATE events SET kind = 'binding.revoked' WHERE sequence = 1", 1),
     "altered profile": ("UPDATE events SET profile_id = 'somebody else' WHERE sequence = 3", 3),
-    "altered time": ("UPDATE events SET time = time + 1 WHERE sequence = 3", 3),
-    "altered details": ("UPDATE events SET details = x'ff' WHERE sequence = 3", 3),
-    "altered hash": ("UPDATE events SET hash = zeroblob(32) WHERE sequence = 3", 3),
-    "altered last": ("UPDATE events SET caller = 'somebody else' WHERE sequence = 5", 5),
-    "dropped first": ("DELETE FROM events WHERE sequence = 1", 1),
     "dropped in the middle": ("DELETE FROM events WHERE sequence = 3", 3),
-    "dropped last": ("DELETE FROM events WHERE sequence = 5", 5),
-    "dropped all": ("DELETE FROM events", 1),
-    # Numbers are unique: one of two that change places steps aside first.
-    "reordered": (
-        """UPDATE events SET sequence = -2 WHERE sequence = 2; UPDATE events SET sequence = 2 WHERE sequence = 3;
-        UPDATE events SET sequence = 3 WHERE sequence = -2""",
-        2,
-    ),
-    "appended": (
-        """INSERT INTO events (sequence, hash, salt, time, kind, application_id, profile_id, device_id, binding_id, caller,
-        details) SELECT 6, hash, salt, time, kind, application_id, profile_id, device_id, binding_id, caller, details
-        FROM events WHERE sequence = 5""",
-        6,
-    ),
-    "content removed": (
-        """UPDATE events SET digest = zeroblob(32), salt = NULL, time = NULL, kind = NULL, application_id = NULL,
-        profile_id = NULL, device_id = NULL, binding_id = NULL, caller = NULL, details = NULL WHERE sequence = 3""",
-        3,
-    ),
     "closed up": (
         "DELETE FROM events WHERE sequence = 3; UPDATE events SET sequence = sequence - 1 WHERE sequence > 3",
         3,
     ),
 }
-
-#: What is written otherwise there.
-IN_POSTGRESQL = {"x'ff'": "'\\xff'", "zeroblob(32)": "decode(repeat('00', 32), 'hex')"}
 
 
 @pytest.fixture
@@ -96,9 +69,6 @@ def test_tampering_is_found_at_the_event(used_server, sql, sequence):
     # PostgreSQL's log has them by when it is read.
     assert len(new_caller(used_server, "shop").events()) == EVENT_COUNT - 1
     used_server.terminate()
-    if ON_POSTGRESQL:
-        for ours, theirs in IN_POSTGRESQL.items():
-            sql = sql.replace(ours, theirs)
     alter(used_server, sql)
     verified = used_server.verify_audit()
     assert verified.returncode == CORRUPT

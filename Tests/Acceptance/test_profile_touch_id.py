@@ -3,11 +3,9 @@
 import base64
 import os
 
-import grpc
 import pytest
 
-from support.caller import COFFEE, new_caller, new_profile_id, passcode
-from support.errors import check_refusal, refused
+from support.caller import COFFEE, new_caller, passcode
 from support.phone import BIOMETRY, Phone
 from support.stores import places_with
 from support.stubs import bindings_pb2, evaluation_pb2
@@ -148,87 +146,12 @@ def test_a_passcode_proves_nobody_where_nobody_is_named(caller, phone):
 
 # What may be one, and who has it (R30)
 
-DIGITS = b"9f1c0a7be65d4432"
-
-GUESSABLE = {
-    "one byte": b"\x07" * 16,
-    "zeros": bytes(128),
-    "a counter": bytes(range(16)),
-    "a counter down": bytes(range(255, 127, -1)),
-    "a counter in steps": bytes(range(0, 256, 8)),
-    "the profile": b"touch-id of alice!",
-    "the profile in capitals": b"touch-id of ALICE!",
-    "the device": b"touch-id of pixel-8-7f3ac41e9b06d2",
-}
-
-
-@pytest.mark.parametrize("value", GUESSABLE.values(), ids=GUESSABLE)
-def test_what_is_evidently_guessable_is_refused(caller, value):
-    phone = Phone()
-    if value == GUESSABLE["the device"]:
-        phone.device_id = "pixel-8-7f3ac41e9b06d2"
-    begun = caller.begin_binding(phone, "alice")
-    with refused(grpc.StatusCode.INVALID_ARGUMENT, field="profile_touch_id.value"):
-        caller.bindings.CompleteBinding(caller.completion(phone, begun, touch_id=value))
-    assert not caller.list_bindings("alice", include_revoked=True).bindings
-    # The ticket is as it was.
-    assert caller.bindings.CompleteBinding(caller.completion(phone, begun, touch_id=DIGITS)).binding.binding_id
-
-
-@pytest.mark.parametrize("length", [0, 15, 129, 4096])
-def test_its_length_is_bounded(caller, length):
-    phone = Phone()
-    begun = caller.begin_binding(phone, new_profile_id())
-    with refused(grpc.StatusCode.INVALID_ARGUMENT, field="profile_touch_id.value"):
-        caller.bindings.CompleteBinding(caller.completion(phone, begun, touch_id=os.urandom(length)))
-
-
 @pytest.mark.parametrize("length", [16, 128])
 def test_the_longest_and_the_shortest_serve(caller, length):
     phone, value = Phone(), os.urandom(length)
     caller.bind(phone, touch_id=value)
     answer = caller.submit(phone, begin_for_nobody(caller, phone), profile_touch_id=value)
     assert answer.profile_id == phone.binding.profile_id
-
-
-def test_it_is_taken_instead_of_keys_alone(caller, touch_id):
-    phone = Phone()
-    begun = caller.begin_binding(phone, new_profile_id())
-    keys = phone.hardware_keys(begun.signing_input)
-    with refused(grpc.StatusCode.INVALID_ARGUMENT, field="profile_touch_id"):
-        caller.bindings.CompleteBinding(caller.completion(phone, begun, keys=keys, touch_id=touch_id))
-
-
-def test_another_devices_is_refused_like_a_guessable_one(caller, phone, touch_id):
-    """Nobody learns by trying whether somebody has it."""
-
-    def refusal(value):
-        other = Phone()
-        begun = caller.begin_binding(other, new_profile_id())
-        with pytest.raises(grpc.RpcError) as raised:
-            caller.bindings.CompleteBinding(caller.completion(other, begun, touch_id=value))
-        check_refusal(raised.value, grpc.StatusCode.INVALID_ARGUMENT, field="profile_touch_id.value")
-        return raised.value
-
-    taken, guessable = refusal(touch_id), refusal(GUESSABLE["zeros"])
-    assert taken.details() == guessable.details()
-    assert taken.trailing_metadata() == guessable.trailing_metadata()
-
-
-def test_it_is_another_persons_in_another_application(caller, other_caller, phone, touch_id):
-    assert other_caller.submit(phone, begin_for_nobody(other_caller, phone), profile_touch_id=touch_id).profile_id == ""
-    same_phone = Phone()
-    other_caller.bind(same_phone, "somebody else", touch_id=touch_id)
-    answer = other_caller.submit(same_phone, begin_for_nobody(other_caller, same_phone), profile_touch_id=touch_id)
-    assert answer.profile_id == "somebody else"
-
-
-def test_a_device_may_keep_it_when_it_is_bound_anew(caller, phone, touch_id):
-    first = phone.binding
-    caller.bind(phone, "somebody else", touch_id=touch_id, replace_existing=True)
-    answer = caller.submit(phone, begin_for_nobody(caller, phone), profile_touch_id=touch_id)
-    assert answer.profile_id == "somebody else"
-    assert caller.get_binding(first.binding_id).state == bindings_pb2.BINDING_STATE_REVOKED
 
 
 def test_neither_it_nor_a_secret_is_in_any_file_nor_in_the_log(start):

@@ -24,7 +24,6 @@ PASSCODE_KIND = secrets_pb2.SECRET_KIND_PASSCODE
 
 #: Of what only one of two may get.
 ROUNDS = 40
-PARALLEL_GUESSES = 200
 #: For so many at once, on a busy machine.
 PATIENCE_SECONDS = 90
 BUDGET = 5
@@ -150,29 +149,6 @@ def test_of_one_attempt_on_both_one_succeeds(callers):
         answers = at_once_on_all([(each.evaluations.SubmitAttempt, request) for each in callers for _ in range(2)])
         assert [answer.outcome for answer in answers].count(SUCCEEDED) == 1
         assert sum(bool(answer.token) for answer in answers) == 1
-
-
-def test_of_one_ticket_on_both_one_binds(callers):
-    """R28"""
-    for turn in range(ROUNDS // 4):
-        phone, profile = Phone(), new_profile_id()
-        request = callers[0].completion(phone, callers[turn % 2].begin_binding(phone, profile))
-        calls = [each.bindings.CompleteBinding.future(request) for each in callers for _ in range(2)]
-        assert [call.exception() is None for call in calls].count(True) == 1
-        assert len(callers[1].list_bindings(profile).bindings) == 1
-
-
-def test_a_token_of_one_is_consumed_once_on_both(callers):
-    """R39"""
-    phone = Phone()
-    callers[0].bind(phone)
-    for turn in range(ROUNDS // 4):
-        token = callers[turn % 2].pay(phone).token
-        assert callers[1 - turn % 2].introspect(token).active
-        request = callers[0].consumption(token)
-        answers = at_once_on_all([(each.tokens.ConsumeToken, request) for each in callers for _ in range(4)])
-        assert [answer.consumed for answer in answers].count(True) == 1
-        assert not any(each.introspect(token).active for each in callers)
 
 
 def test_of_two_assertions_with_one_counter_one_is_taken(new_replicas, tmp_path):
@@ -310,27 +286,6 @@ def test_settings_of_one_hold_on_the_other(callers):
 
 
 # Budgets
-
-
-def test_of_parallel_guesses_on_both_the_budget_is_verified(callers):
-    """R14"""
-    person = Person(callers[0])
-    opened = person.begin(callers[0])
-    request = callers[0].attempt(person.phone, opened, secret=WRONG)
-    methods = [caller.evaluations.SubmitAttempt for caller in callers] * (PARALLEL_GUESSES // 2)
-    calls = [method.future(request, timeout=PATIENCE_SECONDS) for method in methods]
-    # On a busy machine some lose too many races, or come too late for a verdict of their own: these count, too.
-    codes = {call.code() for call in calls}
-    assert codes <= {grpc.StatusCode.OK, grpc.StatusCode.ABORTED, grpc.StatusCode.UNAVAILABLE}
-    outcomes = [call.result().outcome for call in calls if call.code() == grpc.StatusCode.OK]
-    assert set(outcomes) <= {TRY_AGAIN, LOCKED_OUT}
-    assert outcomes.count(TRY_AGAIN) <= BUDGET - 1
-    # Each is counted before it is verified: so many were, and none after.
-    for caller in callers:
-        [standing] = caller.get_profile(person.profile_id).secrets
-        assert standing.failures == BUDGET
-    failed = [event for event in callers[1].events() if event.kind == "evaluation.failed"]
-    assert len(failed) <= BUDGET - 1
 
 
 def test_parallel_attempts_with_a_wrong_finger_on_both_lock_at_the_fifth(callers):
