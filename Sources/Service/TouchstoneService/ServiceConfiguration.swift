@@ -71,7 +71,7 @@ final class PolicyBook: Sendable {
   /// The policy of a diagnosis that names none.
   let usual: String?
 
-  init(_ policies: [EvaluationPolicy], _ metrics: any MetricsFactory) {
+  init(_ policies: [EvaluationPolicy], _ metrics: any MetricsFactory = NOOPMetricsHandler.instance) {
     let named = Dictionary(policies.map { ($0.name, $0) }) { _, last in last }
     entries = named.mapValues { Entry($0, metrics) }
     usual = policies.usual?.name

@@ -9,13 +9,11 @@ package struct ApplicationRequirements {
   package let applications: [(id: String, requirements: AttestationRequirements)]
   /// "FILE:LINE:COLUMN: warning: MESSAGE"
   package let warnings: [String]
-  private let trustFiles: AttestationFiles
+  private let configuration: ProcessConfiguration
 
   /// The roots, revoked certificates and metadata that the file names.
   package func loadAttestationTrust() throws(Failure) -> AttestationTrust {
-    var configuration = ProcessConfiguration()
-    configuration.attestation = trustFiles
-    return try configuration.loadAttestationTrust()
+    try configuration.loadAttestationTrust()
   }
 
   package static func load(_ path: String) throws(Failure) -> ApplicationRequirements {
@@ -35,28 +33,31 @@ package struct ApplicationRequirements {
   /// Leaves a configuration's other sections unread.
   static func parse(_ bytes: [UInt8], of path: String) throws(ConfigurationErrors) -> ApplicationRequirements {
     var reader = SettingReader()
-    var section: ApplicationSection?
-    var trustFiles = AttestationFiles()
+    var configuration = ProcessConfiguration()
+    var written: WrittenSection?
     do throws(YAMLError) {
       var errors: [YAMLError] = []
       let root = try YAMLNode.parse(bytes, errors: &errors)
       reader.refuse(errors)
-      if let entries = reader.mapping(root, "the configuration", of: ProcessConfiguration.Key.names) {
-        func entry(_ key: ProcessConfiguration.Key) -> YAMLEntry? { entries.first { $0.key.name == key.rawValue } }
-        if let found = entry(.attestation) { trustFiles = AttestationFiles(found.value, with: &reader) }
-        if let found = entry(.applications) {
-          section = ApplicationSection(found.value, with: &reader)
-        } else if reader.errors.isEmpty {
-          reader.refuse(root.place, "there is no section applications")
-        }
+      written = reader.read(
+        YAMLEntry(element: root), ProcessConfiguration.rootName, into: &configuration, by: ProcessConfiguration.keys,
+        prefix: "", where: { [attestationKey, applicationsKey].contains($0) })
+      if let written, written.entry(applicationsKey) == nil, reader.errors.isEmpty {
+        reader.refuse(root.place, "there is no section \(applicationsKey)")
       }
     } catch {
       throw ConfigurationErrors(path, [error])
     }
-    guard reader.errors.isEmpty, let section else { throw ConfigurationErrors(path, reader.errors) }
+    guard reader.errors.isEmpty, case .mapping(let entries)? = written?.entry(applicationsKey)?.value.content else {
+      throw ConfigurationErrors(path, reader.errors)
+    }
+    let read = configuration.service.applications
     return ApplicationRequirements(
-      applications: section.applications, warnings: reader.warnings(of: path), trustFiles: trustFiles)
+      applications: entries.compactMap { entry in read[entry.key.name].map { (entry.key.name, $0) } },
+      warnings: reader.warnings(of: path), configuration: configuration)
   }
+
+  private static let (attestationKey, applicationsKey) = ("attestation", "applications")
 }
 
 extension SettingReader {

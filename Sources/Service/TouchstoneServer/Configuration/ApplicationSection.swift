@@ -4,213 +4,148 @@ internal import SettingFiles
 internal import TouchstoneAttestation
 internal import TouchstoneService
 
-struct ApplicationSection {
-  enum Key: String, CaseIterable {
-    case attestation
-    case minimumLevel = "minimum_level"
-    case appIDs = "app_ids"
-    case environments
-    case packages
-    case oldestPatchLevel = "oldest_patch_level"
-    case encoding
-    case passkeys
-  }
-
-  /// In the file's order.
-  private(set) var applications: [(id: String, requirements: AttestationRequirements)] = []
-
+enum ApplicationSection {
   /// Enough for every product of a company.
   static let maximumApplications = 1_000
 
-  init(_ node: YAMLNode, with reader: inout SettingReader) {
-    let entries = reader.mapping(node, "applications") ?? []
-    if entries.count > Self.maximumApplications {
-      reader.refuse(node.place, "applications must be at most \(Self.maximumApplications)")
-    }
-    for entry in entries.prefix(Self.maximumApplications) {
+  static func read(
+    _ entry: YAMLEntry, _ name: String, with reader: inout SettingReader
+  ) -> [String: AttestationRequirements] {
+    var applications: [String: AttestationRequirements] = [:]
+    for entry in reader.entries(entry.value, name, atMost: maximumApplications) {
       if let reason = ApplicationID.violation(in: entry.key.name) {
         reader.refuse(entry.key.place, "an application \(reason)")
       }
-      let requirements = Self.readApplication(entry, with: &reader)
-      if let requirements { applications.append((entry.key.name, requirements)) }
+      applications[entry.key.name] = reader.section(entry, "\(name).\(entry.key.name)")
     }
+    return applications
+  }
+}
+
+extension AttestationRequirements: ConfigurationSection {
+  init() { self.init(demand: .accepted) }
+
+  static var keysStandAlone: Bool { true }
+
+  static var keys: [ConfigurationKey<AttestationRequirements>] {
+    ConfigurationKey("attestation", .word, to: \.demand, "Whether a key needs a proof.")
+    ConfigurationKey(
+      "minimum_level", .word(AttestationLevel.allCases.map { ($0.name, $0) }), to: \.minimumLevel,
+      default: .words("tee on Android; elsewhere app if required, otherwise none"),
+      "The level that a proof must reach.")
+    ConfigurationKey(
+      "app_ids", .texts(ProofForms.appID), to: \.appIDs, default: .words("App Attest is refused"),
+      "The apps of App Attest.")
+    ConfigurationKey(
+      "environments", .set(of: .word, "an environment", atMost: AppAttestEnvironment.allCases.count),
+      to: \.environments,
+      default: .words("[production]"), "The environments of App Attest.")
+    ConfigurationKey("packages", .packages, to: \.packages, default: .words("any"), "The Android apps.")
+    ConfigurationKey(
+      "oldest_patch_level", .form("a date such as 2025-11-01", read: { PatchLevel($0) }), to: \.oldestPatchLevel,
+      default: .words("any"), "The oldest patch level of an Android phone.")
+    ConfigurationKey("encoding", .word, to: \.encoding, "How the bytes of a proof are read.")
+    ConfigurationKey(
+      "passkeys", .section(lacksAt: .sectionKey), to: \.passkeys, default: .words("no passkeys"),
+      "The relying party of its passkeys.")
   }
 
-  // MARK: One application
-
-  private static func readApplication(
-    _ application: YAMLEntry, with reader: inout SettingReader
-  ) -> AttestationRequirements? {
-    let name = "applications.\(application.key.name)"
-    guard let entries = reader.mapping(application.value, name, of: Key.names) else { return nil }
-    var requirements = AttestationRequirements()
-    for entry in entries { read(entry, into: &requirements, with: &reader) }
-    compare(requirements, entries, application.key, &reader)
-    return requirements
-  }
-
-  private static func read(
-    _ entry: YAMLEntry, into requirements: inout AttestationRequirements, with reader: inout SettingReader
-  ) {
-    let (name, node) = (entry.key.name, entry.value)
-    switch Key(rawValue: name) {
-    case .attestation:
-      let words = AttestationRequirements.Demand.allCases.map { ($0.rawValue, $0) }
-      if let demand = reader.word(node, name, among: words) { requirements.demand = demand }
-    case .minimumLevel:
-      requirements.minimumLevel = reader.word(node, name, among: AttestationLevel.allCases.map { ($0.name, $0) })
-    case .appIDs:
-      requirements.appIDs = Set(reader.texts(node, name, ProofForms.appID))
-    case .environments:
-      let environments = reader.elements(node, name, atMost: AppAttestEnvironment.allCases.count) { node, reader in
-        reader.word(node, "an environment", among: AppAttestEnvironment.allCases.map { ($0.rawValue, $0) })
-      }
-      if let environments { requirements.environments = Set(environments) }
-    case .packages:
-      requirements.packages = PackageSettings.read(node, name, with: &reader)
-    case .oldestPatchLevel:
-      guard let text = reader.text(node, name) else { break }
-      requirements.oldestPatchLevel = PatchLevel(text)
-      if requirements.oldestPatchLevel == nil { reader.refuse(node.place, "\(name) must be a date such as 2025-11-01") }
-    case .encoding:
-      let words = ProofEncoding.allCases.map { ($0.rawValue, $0) }
-      if let encoding = reader.word(node, name, among: words) { requirements.encoding = encoding }
-    case .passkeys:
-      requirements.passkeys = PasskeySettings.read(entry, with: &reader)
-    case nil: break
-    }
-  }
-
-  // MARK: Settings beside each other
-
-  private static func compare(
-    _ requirements: AttestationRequirements, _ entries: [YAMLEntry], _ application: YAMLKey,
-    _ reader: inout SettingReader
-  ) {
-    func place(_ key: Key) -> YAMLPlace {
-      entries.first { $0.key.name == key.rawValue }?.key.place ?? application.place
-    }
-    switch requirements.demand {
+  func check(_ written: WrittenSection, with reader: inout SettingReader) {
+    func place(_ key: String) -> YAMLPlace { (written.entry(key) ?? written.entry).key.place }
+    switch demand {
     case .none:
       // Passkeys are served without attestations, too.
-      for entry in entries where ![Key.attestation, .passkeys].map(\.rawValue).contains(entry.key.name) {
+      for entry in written.entries where !["attestation", "passkeys"].contains(entry.key.name) {
         reader.refuse(entry.key.place, "\(entry.key.name) has no effect: attestation is none")
       }
-      if requirements.passkeys?.aaguids != nil {
-        reader.refuse(place(.passkeys), "passkeys.aaguids has no effect: attestation is none")
+      if passkeys?.aaguids != nil {
+        reader.refuse(place("passkeys"), "passkeys.aaguids has no effect: attestation is none")
       }
     case .accepted:
-      if let level = requirements.minimumLevel, level > .none {
+      if let level = minimumLevel, level > .none {
         reader.warn(
-          place(.minimumLevel), "minimum_level concerns only keys that come with a proof: attestation is accepted")
+          place("minimum_level"), "minimum_level concerns only keys that come with a proof: attestation is accepted")
       }
     case .required:
-      if requirements.minimumLevel == AttestationLevel.none {
-        reader.refuse(place(.minimumLevel), "minimum_level cannot be none: attestation is required")
+      if minimumLevel == AttestationLevel.none {
+        reader.refuse(place("minimum_level"), "minimum_level cannot be none: attestation is required")
       }
-      let accepted = alsoAccepted(requirements)
+      let accepted = alsoAccepted
       if !accepted.isEmpty {
         reader.warn(
-          place(.attestation), "attestation is required; also accepted are \(accepted.joined(separator: "; "))")
+          place("attestation"), "attestation is required; also accepted are \(accepted.joined(separator: "; "))")
       }
-      if requirements.appIDs.isEmpty {
-        reader.warn(place(.attestation), "attestation is required, and App Attest is refused: app_ids names no app")
+      if appIDs.isEmpty {
+        reader.warn(place("attestation"), "attestation is required, and App Attest is refused: app_ids names no app")
       }
     }
   }
 
-  /// Returns the proofs that `required` accepts until another setting excludes them.
-  private static func alsoAccepted(_ requirements: AttestationRequirements) -> [String] {
+  /// The proofs that `required` accepts until another setting excludes them.
+  private var alsoAccepted: [String] {
     var accepted: [String] = []
-    if requirements.minimumLevel == .selfAttested {
+    if minimumLevel == .selfAttested {
       accepted.append("keys of software, which vouch for themselves (minimum_level)")
     }
-    if requirements.environments.contains(.development) { accepted.append("apps in development (environments)") }
-    if requirements.packages.isEmpty { accepted.append("keys of any Android app (packages)") }
-    if requirements.oldestPatchLevel == nil {
+    if environments.contains(.development) { accepted.append("apps in development (environments)") }
+    if packages.isEmpty { accepted.append("keys of any Android app (packages)") }
+    if oldestPatchLevel == nil {
       accepted.append("Android phones with old patches (oldest_patch_level)")
     }
     return accepted
   }
 }
 
-/// `packages:` of an application.
-enum PackageSettings {
-  enum Key: String, CaseIterable {
-    case name
-    case signers
-  }
-
-  static func read(_ node: YAMLNode, _ name: String, with reader: inout SettingReader) -> [AndroidPackage] {
-    var packages: [AndroidPackage] = []
-    _ = reader.elements(node, name, atMost: ProofForms.maximumElements) { node, reader in
-      guard let package = readPackage(node, with: &reader) else { return nil as AndroidPackage? }
-      if !package.name.isEmpty, packages.contains(where: { $0.name == package.name }) {
-        reader.refuse(node.place, "there are two packages \(package.name.debugDescription)")
-      }
-      packages.append(package)
-      return package
-    }
-    return packages
-  }
-
-  private static func readPackage(_ node: YAMLNode, with reader: inout SettingReader) -> AndroidPackage? {
-    guard let entries = reader.mapping(node, "a package", of: Key.names) else { return nil }
-    var package = AndroidPackage(name: "", signers: [])
-    for key in Key.allCases {
-      guard let entry = entries.first(where: { $0.key.name == key.rawValue }) else {
-        reader.refuse(node.place, "a package needs \(key.rawValue)")
-        continue
-      }
-      switch key {
-      case .name: package.name = reader.text(entry.value, ProofForms.packageName) ?? ""
-      case .signers: package.signers = Set(reader.texts(entry.value, key.rawValue, ProofForms.signer))
+extension ValueForm where Value == [AndroidPackage] {
+  fileprivate static var packages: ValueForm {
+    ValueForm(.list(.section(AndroidPackage.rows), 1...ProofForms.maximumElements)) { entry, name, reader in
+      var packages: [AndroidPackage] = []
+      return reader.elements(entry.value, name, atMost: ProofForms.maximumElements) { node, reader in
+        guard let package: AndroidPackage = reader.section(YAMLEntry(element: node), "a package") else { return nil }
+        if !package.name.isEmpty, packages.contains(where: { $0.name == package.name }) {
+          reader.refuse(node.place, "there are two packages \(package.name.debugDescription)")
+        }
+        packages.append(package)
+        return package
       }
     }
-    return package
   }
 }
 
-/// `passkeys:` of an application.
-enum PasskeySettings {
-  enum Key: String, CaseIterable {
-    case rpID = "rp_id"
-    case origins
-    case topOrigins = "top_origins"
-    case userVerification = "user_verification"
-    case signCount = "sign_count"
-    case deviceBound = "device_bound"
-    case aaguids
-  }
+extension AndroidPackage: ConfigurationSection {
+  init() { self.init(name: "", signers: []) }
 
-  static func read(_ section: YAMLEntry, with reader: inout SettingReader) -> PasskeyRequirements? {
-    guard let entries = reader.mapping(section.value, "passkeys", of: Key.names) else { return nil }
-    var passkeys = PasskeyRequirements(rpID: "", origins: [])
-    for entry in entries {
-      let (name, node) = ("passkeys.\(entry.key.name)", entry.value)
-      switch Key(rawValue: entry.key.name) {
-      case .rpID:
-        if let id = reader.text(node, ProofForms.rpID) { passkeys.rpID = id }
-      case .origins:
-        passkeys.origins = Set(reader.texts(node, name, ProofForms.origin))
-      case .topOrigins:
-        passkeys.topOrigins = Set(reader.texts(node, name, ProofForms.topOrigin))
-      case .signCount:
-        let words = PasskeyRequirements.SignCountDemand.allCases.map { ($0.rawValue, $0) }
-        if let demand = reader.word(node, name, among: words) { passkeys.signCount = demand }
-      case .userVerification:
-        let words = [("required", true), ("preferred", false)]
-        if let isRequired = reader.word(node, name, among: words) { passkeys.requiresUserVerification = isRequired }
-      case .deviceBound:
-        if let isRequired = reader.boolean(node, name) { passkeys.requiresDeviceBoundKeys = isRequired }
-      case .aaguids:
-        passkeys.aaguids = Set(reader.texts(node, name, ProofForms.aaguid))
-      case nil: break
-      }
-    }
-    for key in [Key.rpID, .origins] where !entries.contains(where: { $0.key.name == key.rawValue }) {
-      reader.refuse(section.key.place, "passkeys needs \(key.rawValue)")
-    }
-    return passkeys
+  static var keysStandAlone: Bool { true }
+
+  static var keys: [ConfigurationKey<AndroidPackage>] {
+    ConfigurationKey(
+      "name", .text(ProofForms.packageName), to: \.name, isRequired: true, "The package's name.")
+    ConfigurationKey(
+      "signers", .texts(ProofForms.signer), to: \.signers, isRequired: true,
+      "The digests of its signing certificates.")
+  }
+}
+
+extension PasskeyRequirements: ConfigurationSection {
+  init() { self.init(rpID: "", origins: []) }
+
+  static var keys: [ConfigurationKey<PasskeyRequirements>] {
+    ConfigurationKey("rp_id", .text(ProofForms.rpID), to: \.rpID, isRequired: true, "The relying party's id.")
+    ConfigurationKey(
+      "origins", .texts(ProofForms.origin), to: \.origins, isRequired: true, "The origins of its web pages and apps.")
+    ConfigurationKey(
+      "top_origins", .texts(ProofForms.topOrigin), to: \.topOrigins, default: .words("none"),
+      "The origins of other pages that may frame its pages.")
+    ConfigurationKey(
+      "user_verification", .word([("required", true), ("preferred", false)]), to: \.requiresUserVerification,
+      "Whether the authenticator must verify the person.")
+    ConfigurationKey(
+      "sign_count", .word, to: \.signCount,
+      "Whether a sign count that did not grow is refused, or reported for passkeys that may be copied.")
+    ConfigurationKey(
+      "device_bound", .boolean, to: \.requiresDeviceBoundKeys, "Takes only keys that cannot be copied to other devices."
+    )
+    ConfigurationKey(
+      "aaguids", .texts(ProofForms.aaguid), to: \.aaguids, default: .words("any"), "The authenticators' models.")
   }
 }

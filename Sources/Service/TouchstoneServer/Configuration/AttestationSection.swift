@@ -29,31 +29,6 @@ struct AttestationFiles: Hashable {
   var metadataMaximumAge = Duration.seconds(7 * 86_400)
   var refusesWhenTooOld = false
 
-  enum Key: String, CaseIterable {
-    case roots
-    case revoked
-    case metadata
-    case whenTooOld = "when_too_old"
-
-    /// The keys of a section of files. Apple publishes no list of revoked certificates.
-    var files: [FileKey] {
-      switch self {
-      case .roots: FileKey.allCases
-      case .revoked: [.android, .maximumAge]
-      case .metadata: [.fido, .maximumAge]
-      case .whenTooOld: []
-      }
-    }
-  }
-
-  enum FileKey: String, CaseIterable {
-    case android
-    case apple
-    case authenticators
-    case fido
-    case maximumAge = "maximum_age"
-  }
-
   static let rootsSetting = "attestation.roots.android"
   static let appleRootsSetting = "attestation.roots.apple"
   static let authenticatorRootsSetting = "attestation.roots.authenticators"
@@ -67,65 +42,8 @@ struct AttestationFiles: Hashable {
 
   init() {}
 
-  init(_ node: YAMLNode, with reader: inout SettingReader) {
-    for entry in reader.mapping(node, "attestation", of: Key.names) ?? [] {
-      let name = "attestation.\(entry.key.name)"
-      switch Key(rawValue: entry.key.name) {
-      case .roots: readFiles(entry.value, of: .roots, name, \.rootsMaximumAge, with: &reader)
-      case .revoked: readFiles(entry.value, of: .revoked, name, \.revokedMaximumAge, with: &reader)
-      case .metadata: readFiles(entry.value, of: .metadata, name, \.metadataMaximumAge, with: &reader)
-      case .whenTooOld:
-        if let refuses = reader.word(entry.value, name, among: [("warn", false), ("refuse", true)]) {
-          refusesWhenTooOld = refuses
-        }
-      case nil: break
-      }
-    }
-    if metadataRoots != nil, metadata == nil {
-      reader.refuse(node.place, "\(Self.metadataRootsSetting) has no effect: there is no \(Self.metadataSetting)")
-    }
-  }
-
-  private mutating func readFiles(
-    _ node: YAMLNode, of section: Key, _ name: String, _ maximumAge: WritableKeyPath<Self, Duration>,
-    with reader: inout SettingReader
-  ) {
-    let entries = reader.mapping(node, name, of: section.files.map(\.rawValue)) ?? []
-    for entry in entries {
-      let setting = "\(name).\(entry.key.name)"
-      switch FileKey(rawValue: entry.key.name) {
-      case .maximumAge:
-        if let age = RetentionSettings.readAge(entry.value, setting, with: &reader) { self[keyPath: maximumAge] = age }
-        if entries.count == 1 {
-          reader.refuse(entry.key.place, "\(setting) has no effect: \(name) names no file")
-        }
-      case let platform?:
-        if let path = Self.path(section, platform) { self[keyPath: path] = reader.path(entry.value, setting) }
-      case nil: break
-      }
-    }
-  }
-
   /// By setting, the files that are read.
-  var namedFiles: [(setting: String, path: String)] {
-    Key.allCases.flatMap { section in
-      section.files.compactMap { file in
-        Self.path(section, file).flatMap { self[keyPath: $0] }.map { ("attestation.\(section).\(file)", $0) }
-      }
-    }
-  }
-
-  private static func path(_ section: Key, _ platform: FileKey) -> WritableKeyPath<Self, String?>? {
-    switch (section, platform) {
-    case (.roots, .android): \.androidRoots
-    case (.roots, .apple): \.appleRoots
-    case (.roots, .authenticators): \.authenticatorRoots
-    case (.roots, .fido): \.metadataRoots
-    case (.revoked, .android): \.androidRevoked
-    case (.metadata, .fido): \.metadata
-    default: nil
-    }
-  }
+  var namedFiles: [(setting: String, path: String)] { namedFiles(in: "attestation") }
 
   /// Write access to the file would allow to bind any key as a proven one.
   fileprivate static func roots(in path: String) throws(FileError) -> (value: [Certificate], writtenAt: UnixTime) {
@@ -161,6 +79,55 @@ struct AttestationFiles: Hashable {
       return try .read(bytes, roots: roots, at: Int(now.seconds))
     } catch {
       throw FileError(message: "is not FIDO's metadata, signed: \(error.reason.rawValue): \(error.detail)")
+    }
+  }
+}
+
+extension AttestationFiles: ConfigurationSection {
+  static var keys: [ConfigurationKey<AttestationFiles>] {
+    ConfigurationKey(
+      group: "roots", roots, "Certificates in PEM, which take the place of the built-in ones.", check: requireFile)
+    ConfigurationKey(group: "revoked", revoked, "Lists of revoked certificates.", check: requireFile)
+    ConfigurationKey(group: "metadata", ofModels, "Metadata of authenticators' models.", check: requireFile)
+    ConfigurationKey(
+      "when_too_old", .word([("warn", false), ("refuse", true)]), to: \.refusesWhenTooOld,
+      "Whether keys are bound by proofs while a file is older than its `maximum_age`.")
+  }
+
+  @KeyList<AttestationFiles> private static var roots: [ConfigurationKey<AttestationFiles>] {
+    ConfigurationKey(
+      "android", .path, to: \.androidRoots, default: .words("Google's"), "The roots of Android's keys.")
+    ConfigurationKey("apple", .path, to: \.appleRoots, default: .words("Apple's"), "The roots of App Attest.")
+    ConfigurationKey(
+      "authenticators", .path, to: \.authenticatorRoots,
+      "The roots of authenticators whose models the metadata does not have.")
+    ConfigurationKey(
+      "fido", .path, to: \.metadataRoots, default: .words("GlobalSign's"), "The roots of the metadata's signer.")
+    ConfigurationKey(maximumAge, .age, to: \.rootsMaximumAge, "The age at which a file of roots is too old.")
+  }
+
+  /// Apple publishes no list of revoked certificates.
+  @KeyList<AttestationFiles> private static var revoked: [ConfigurationKey<AttestationFiles>] {
+    ConfigurationKey("android", .path, to: \.androidRevoked, "Google's list of revoked certificates.")
+    ConfigurationKey(maximumAge, .age, to: \.revokedMaximumAge, "The age at which a list is too old.")
+  }
+
+  @KeyList<AttestationFiles> private static var ofModels: [ConfigurationKey<AttestationFiles>] {
+    ConfigurationKey("fido", .path, to: \.metadata, "FIDO's metadata, as it is signed.")
+    ConfigurationKey(maximumAge, .age, to: \.metadataMaximumAge, "The time after the metadata's `nextUpdate`.")
+  }
+
+  private static let maximumAge = "maximum_age"
+
+  private static func requireFile(_ written: WrittenSection, with reader: inout SettingReader) {
+    guard written.entries.count == 1, let age = written.entry(maximumAge) else { return }
+    reader.refuse(age.key.place, "\(written.name).\(maximumAge) has no effect: \(written.name) names no file")
+  }
+
+  func check(_ written: WrittenSection, with reader: inout SettingReader) {
+    if metadataRoots != nil, metadata == nil {
+      reader.refuse(
+        written.entry.value.place, "\(Self.metadataRootsSetting) has no effect: there is no \(Self.metadataSetting)")
     }
   }
 }

@@ -6,15 +6,7 @@ internal import TouchstonePolicy
 internal import TouchstoneService
 
 struct CallerSection {
-  enum Key: String, CaseIterable {
-    case name
-    case spiffe
-    case dns
-    case commonName = "common_name"
-    case keys
-    case applications
-    case methods
-  }
+  static var shape: ValueShape { .list(.section(WrittenCaller.rows), 1...maximumCallers) }
 
   /// Enough for every service of a company. Each of their keys is compared with the key of every request.
   static let maximumCallers = 256
@@ -53,173 +45,240 @@ struct CallerSection {
     }
   }
 
-  // MARK: One caller
-
   private mutating func read(_ node: YAMLNode, with reader: inout SettingReader) {
-    guard let entries = reader.mapping(node, "a caller", of: Key.names) else { return }
-    func value(_ key: Key) -> YAMLNode? { entries.first { $0.key.name == key.rawValue }?.value }
-    var caller = CallerDefinition(name: "")
-    if let name = value(.name) {
-      if let text = readName(name, with: &reader) { caller.name = text }
-    } else {
-      reader.refuse(node.place, "a caller needs a name")
+    guard let caller: WrittenCaller = reader.section(YAMLEntry(element: node), "a caller") else { return }
+    // ASCII, so that equal ones are equal in bytes.
+    if let name = caller.name, callers.contains(where: { $0.name == name.value }) {
+      reader.refuse(name.place, "there are two callers \(name.value.debugDescription)")
     }
-    readIdentity(entries, into: &caller, node.place, with: &reader)
-    if let methods = value(.methods) {
-      caller.methods = Self.readMethods(methods, with: &reader)
-    } else {
-      reader.refuse(node.place, "a caller needs methods: without them nothing is granted")
+    if let name = caller.certificateName,
+      let other = callers.first(where: { $0.certificateName?.isSame(as: name.value) == true })
+    {
+      reader.refuse(name.place, "is \(other.name.debugDescription)'s: a certificate names one caller")
     }
-    readApplications(value(.applications), into: &caller, node.place, with: &reader)
-    callers.append(caller)
+    for key in caller.keys where callers.flatMap(\.keys).contains(where: { $0.isEqual(to: key.value) }) {
+      reader.refuse(key.place, "this key appears twice")
+    }
+    switch caller.identity {
+    case .certificate(let place): certificatePlaces.append(place)
+    case .key(let place): keyOnlyPlaces.append(place)
+    case nil: break
+    }
+    callers.append(caller.definition)
+  }
+}
+
+/// A value and its place, for errors that are found beside other callers.
+private struct Placed<Value: Sendable>: Sendable {
+  let value: Value
+  let place: YAMLPlace
+}
+
+/// An element of `callers:`.
+private struct WrittenCaller: ConfigurationSection {
+  var name: Placed<String>?
+  var certificateName: Placed<CertificateName>?
+  var keys: [Placed<CallerKeyDigest>] = []
+  var applications: ApplicationGrant?
+  var methods: [MethodGrant] = []
+  /// The place of the identity that counts; `nil`: the caller is known by its path, or by nothing.
+  var identity: Identity?
+
+  enum Identity {
+    case certificate(YAMLPlace)
+    case key(YAMLPlace)
   }
 
-  private func readName(_ node: YAMLNode, with reader: inout SettingReader) -> String? {
-    guard let name = reader.text(node, "name") else { return nil }
-    if let violation = CallerDefinition.violation(inName: name) {
-      reader.refuse(node.place, "name \(violation)")
-      return nil
+  var definition: CallerDefinition {
+    var definition = CallerDefinition(name: name?.value ?? "")
+    definition.certificateName = certificateName?.value
+    definition.keys = keys.map(\.value)
+    definition.methods = methods
+    if let applications { definition.applications = applications }
+    return definition
+  }
+
+  static var keysStandAlone: Bool { true }
+
+  static var keys: [ConfigurationKey<WrittenCaller>] {
+    ConfigurationKey(
+      "name", ValueForm<String>.form("a name", readName).placed, isRequired: true, need: "a name",
+      "The caller's name in the audit log."
+    ) { $0.name = $1 }
+    certificateName("spiffe", "a SPIFFE ID", "The one SPIFFE ID in its certificate.") { .spiffe($0) }
+    certificateName("dns", "a DNS name", "A DNS name in its certificate.") { .dns($0) }
+    certificateName("common_name", "a text", "The common name of a certificate without other names.") {
+      .commonName($0)
     }
+    ConfigurationKey("keys", .keyDigests, "Digests of keys, as `touchstone callers new-key` prints them.") {
+      $0.keys = $1
+    }
+    ConfigurationKey("applications", .applications, "The applications for which the caller may call.") {
+      $0.applications = $1
+    }
+    ConfigurationKey(
+      "methods", .methods, isRequired: true, need: "methods: without them nothing is granted",
+      "The methods that it may call."
+    ) { $0.methods = $1 }
+  }
+
+  private static func certificateName(
+    _ key: String, _ words: String, _ meaning: String, _ make: @escaping @Sendable (String) -> CertificateName
+  ) -> ConfigurationKey<WrittenCaller> {
+    let form = ValueForm<CertificateName>.form(words) { text throws(FormViolation) in
+      let name = make(text)
+      if let violation = name.violation { throw FormViolation(reason: violation) }
+      return name
+    }
+    return ConfigurationKey(key, form.placed, meaning) { $0.certificateName = $0.certificateName ?? $1 }
+  }
+
+  private static func readName(_ name: String) throws(FormViolation) -> String {
+    if let violation = CallerDefinition.violation(inName: name) { throw FormViolation(reason: violation) }
     if let path = CallerByPath(rawValue: name.lowercased()), path.rawValue != name {
-      reader.refuse(node.place, "name must be \(path.rawValue), in lower case: it is the caller \(path.words)")
-    }
-    // ASCII, so that equal ones are equal in bytes.
-    if callers.contains(where: { $0.name == name }) {
-      reader.refuse(node.place, "there are two callers \(name.debugDescription)")
+      throw FormViolation(reason: "must be \(path.rawValue), in lower case: it is the caller \(path.words)")
     }
     return name
   }
 
-  private mutating func readIdentity(
-    _ entries: [YAMLEntry], into caller: inout CallerDefinition, _ place: YAMLPlace, with reader: inout SettingReader
-  ) {
-    let names = entries.filter { Self.certificateName($0.key.name, "") != nil }
+  mutating func check(_ written: WrittenSection, with reader: inout SettingReader) {
+    let names = written.entries.filter { ["spiffe", "dns", "common_name"].contains($0.key.name) }
     for entry in names.dropFirst() {
       reader.refuse(entry.key.place, "a caller is known by one of spiffe, dns, common_name")
     }
-    if let entry = names.first, let text = reader.text(entry.value, entry.key.name) {
-      caller.certificateName = readCertificateName(entry, text, with: &reader)
-    }
-    let keys = entries.first { $0.key.name == Key.keys.rawValue }
-    if let keys { caller.keys = readKeys(keys.value, with: &reader) }
-
+    let keys = written.entry("keys")
     let shown = names.first ?? keys
-    if let path = CallerByPath(rawValue: caller.name) {
+    if let path = name.flatMap({ CallerByPath(rawValue: $0.value) }) {
       if let shown {
         reader.refuse(shown.key.place, "\(path.rawValue) is the caller \(path.words), without certificate or key")
       }
-    } else if shown == nil {
-      reader.refuse(place, "a caller needs one of spiffe, dns, common_name, or keys")
     } else if let entry = names.first {
-      certificatePlaces.append(entry.key.place)
+      identity = .certificate(entry.key.place)
     } else if let keys {
-      keyOnlyPlaces.append(keys.key.place)
+      identity = .key(keys.key.place)
+    } else {
+      reader.refuse(written.entry.value.place, "a caller needs one of spiffe, dns, common_name, or keys")
     }
+    checkApplications(written, with: &reader)
   }
 
-  private static func certificateName(_ key: String, _ text: String) -> CertificateName? {
-    switch Key(rawValue: key) {
-    case .spiffe: .spiffe(text)
-    case .dns: .dns(text)
-    case .commonName: .commonName(text)
-    default: nil
-    }
-  }
-
-  private func readCertificateName(
-    _ entry: YAMLEntry, _ text: String, with reader: inout SettingReader
-  ) -> CertificateName? {
-    guard let name = Self.certificateName(entry.key.name, text) else { return nil }
-    if let violation = name.violation {
-      reader.refuse(entry.value.place, "\(entry.key.name) \(violation)")
-    } else if let other = callers.first(where: { $0.certificateName?.isSame(as: name) == true }) {
-      reader.refuse(entry.value.place, "is \(other.name.debugDescription)'s: a certificate names one caller")
-    }
-    return name
-  }
-
-  private func readKeys(_ node: YAMLNode, with reader: inout SettingReader) -> [CallerKeyDigest] {
-    guard let nodes = Self.readList(node, Key.keys, atMost: Self.maximumKeys, with: &reader) else { return [] }
-    var keys: [CallerKeyDigest] = []
-    for node in nodes {
-      guard let text = reader.text(node, "a key") else { continue }
-      guard let digest = CallerKeyDigest(text) else {
-        // Without the text, which may be the key itself.
-        reader.refuse(node.place, "a key must be sha256: and 64 digits, as `touchstone callers new-key` prints it")
-        continue
+  private func checkApplications(_ written: WrittenSection, with reader: inout SettingReader) {
+    let areNeeded = methods.contains(where: \.concernsApplications)
+    guard let entry = written.entry("applications") else {
+      if areNeeded {
+        reader.refuse(
+          written.entry.value.place, "a caller needs applications: a list, or \"*\" for all of them")
       }
-      if (callers.flatMap(\.keys) + keys).contains(where: { $0.isEqual(to: digest) }) {
-        reader.refuse(node.place, "this key appears twice")
-      }
-      keys.append(digest)
-    }
-    return keys
-  }
-
-  // MARK: Grants
-
-  private static func readMethods(_ node: YAMLNode, with reader: inout SettingReader) -> [MethodGrant] {
-    if isEverything(node) { return [.all] }
-    guard let nodes = readList(node, Key.methods, atMost: MethodGrant.names.count, with: &reader) else { return [] }
-    var grants: [MethodGrant] = []
-    for node in nodes {
-      guard let text = reader.text(node, "a method") else { continue }
-      guard let grant = MethodGrant(text) else {
-        let hint = suggestion(for: text, among: MethodGrant.names)
-        reader.refuse(node.place, "there is no method \(text.debugDescription)\(hint)")
-        continue
-      }
-      if grants.contains(grant) { reader.refuse(node.place, "\(text.debugDescription) appears twice") }
-      grants.append(grant)
-    }
-    return grants
-  }
-
-  private func readApplications(
-    _ node: YAMLNode?, into caller: inout CallerDefinition, _ place: YAMLPlace, with reader: inout SettingReader
-  ) {
-    let areNeeded = caller.methods.contains(where: \.concernsApplications)
-    guard let node else {
-      if areNeeded { reader.refuse(place, "a caller needs applications: a list, or \"*\" for all of them") }
       return
     }
-    if !areNeeded, !caller.methods.isEmpty {
-      reader.refuse(node.place, "applications have no effect: the methods concern none")
+    if !areNeeded, !methods.isEmpty {
+      reader.refuse(entry.value.place, "applications have no effect: the methods concern none")
     }
-    caller.applications = Self.isEverything(node) ? .all : .these(Self.readApplicationList(node, with: &reader))
   }
+}
 
-  private static func readApplicationList(_ node: YAMLNode, with reader: inout SettingReader) -> [String] {
-    guard let nodes = readList(node, Key.applications, atMost: maximumApplications, with: &reader) else { return [] }
-    var applications: [String] = []
-    for node in nodes {
-      guard let text = reader.text(node, "an application") else { continue }
-      if let violation = ApplicationID.violation(in: text) {
-        reader.refuse(node.place, "an application \(violation)")
-      } else if text == everything {
-        reader.refuse(node.place, "\"*\" means all applications, so it must be the only one")
-      } else if applications.contains(where: { Identifier.areEqual($0, text) }) {
-        reader.refuse(node.place, "\(text.debugDescription) appears twice")
+// MARK: Forms
+
+extension ValueForm where Value: Sendable {
+  fileprivate var placed: ValueForm<Placed<Value>> {
+    ValueForm<Placed<Value>>(shape) { entry, name, reader in
+      read(entry, name, &reader).map { Placed(value: $0, place: entry.value.place) }
+    }
+  }
+}
+
+extension ValueForm where Value == [Placed<CallerKeyDigest>] {
+  fileprivate static var keyDigests: ValueForm {
+    let count = CallerSection.maximumKeys
+    return ValueForm(.list(.form("sha256: and 64 digits"), 1...count)) { entry, name, reader in
+      var keys: Value = []
+      for node in reader.elements(entry.value, name, 1...count) {
+        guard let text = reader.text(node, "a key") else { continue }
+        guard let digest = CallerKeyDigest(text) else {
+          // Without the text, which may be the key itself.
+          reader.refuse(node.place, "a key must be sha256: and 64 digits, as `touchstone callers new-key` prints it")
+          continue
+        }
+        if keys.contains(where: { $0.value.isEqual(to: digest) }) {
+          reader.refuse(node.place, "this key appears twice")
+        }
+        keys.append(Placed(value: digest, place: node.place))
       }
-      applications.append(text)
+      return keys
     }
-    return applications
+  }
+}
+
+extension ValueForm where Value == [MethodGrant] {
+  /// Also with the package of this API before them.
+  private static var names: [String] {
+    MethodGrant.names + MethodGrant.names.map { "touchstone.v1.\($0)" }.filter { MethodGrant($0) != nil }
   }
 
-  static let everything = "*"
-
-  private static func isEverything(_ node: YAMLNode) -> Bool {
-    if case .scalar(everything) = node.content { true } else { false }
+  fileprivate static var methods: ValueForm {
+    let count = MethodGrant.names.count
+    return ValueForm(.everythingOr(.list(.word(names), 1...count))) { entry, name, reader in
+      if entry.value.isEverything { return [.all] }
+      var grants: [MethodGrant] = []
+      for node in reader.elements(entry.value, name, 1...count, orAll: true) {
+        guard let text = reader.text(node, "a method") else { continue }
+        guard let grant = MethodGrant(text) else {
+          let hint = suggestion(for: text, among: MethodGrant.names)
+          reader.refuse(node.place, "there is no method \(text.debugDescription)\(hint)")
+          continue
+        }
+        if grants.contains(grant) { reader.refuse(node.place, "\(text.debugDescription) appears twice") }
+        grants.append(grant)
+      }
+      return grants
+    }
   }
+}
 
-  /// Returns `nil` and notes an error unless the value is a list with at least one element.
-  private static func readList(
-    _ node: YAMLNode, _ key: Key, atMost count: Int, with reader: inout SettingReader
-  ) -> [YAMLNode]? {
-    guard case .sequence(let nodes) = node.content, (1...count).contains(nodes.count) else {
-      let orAll = key == .keys ? "" : ", or \"*\""
-      reader.refuse(node.place, "\(key.rawValue) must be a list of 1 to \(count)\(orAll)")
-      return nil
+extension ValueForm where Value == ApplicationGrant {
+  /// A list of applications, or "*" for all of them.
+  static var applications: ValueForm {
+    let count = CallerSection.maximumApplications
+    return ValueForm(.everythingOr(.list(.form("an application"), 1...count))) { entry, name, reader in
+      if entry.value.isEverything { return .all }
+      var applications: [String] = []
+      for node in reader.elements(entry.value, name, 1...count, orAll: true) {
+        guard let text = reader.text(node, "an application") else { continue }
+        if let violation = ApplicationID.violation(in: text) {
+          reader.refuse(node.place, "an application \(violation)")
+        } else if text == YAMLNode.everything {
+          reader.refuse(node.place, "\"*\" means all applications, so it must be the only one")
+        } else if applications.contains(where: { Identifier.areEqual($0, text) }) {
+          reader.refuse(node.place, "\(text.debugDescription) appears twice")
+        }
+        applications.append(text)
+      }
+      return .these(applications)
+    }
+  }
+}
+
+extension ValueShape {
+  fileprivate static func everythingOr(_ list: ValueShape) -> ValueShape {
+    .either([.word([YAMLNode.everything]), list])
+  }
+}
+
+extension YAMLNode {
+  fileprivate static let everything = "*"
+
+  fileprivate var isEverything: Bool { if case .scalar(Self.everything) = content { true } else { false } }
+}
+
+extension SettingReader {
+  /// The elements of a list; none, and an error noted, unless there are as many as there must be.
+  fileprivate mutating func elements(
+    _ node: YAMLNode, _ name: String, _ counts: ClosedRange<Int>, orAll: Bool = false
+  ) -> [YAMLNode] {
+    guard case .sequence(let nodes) = node.content, counts.contains(nodes.count) else {
+      let orAll = orAll ? ", or \"\(YAMLNode.everything)\"" : ""
+      refuse(node.place, "\(name) must be a list of \(counts.lowerBound) to \(counts.upperBound)\(orAll)")
+      return []
     }
     return nodes
   }

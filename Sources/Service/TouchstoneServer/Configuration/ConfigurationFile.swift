@@ -53,7 +53,7 @@ extension ProcessConfiguration {
   }
 
   /// Whether a file, a variable or a flag says where the data directory is.
-  package var namesDataDirectory: Bool { origin?.places[Key.dataDirectory.rawValue] != nil }
+  package var namesDataDirectory: Bool { origin?.places[Self.dataDirectorySetting] != nil }
 
   /// A configuration is much smaller.
   static let maximumFileBytes = 1 << 20

@@ -9,6 +9,13 @@ enum HTTPPart: String, CaseIterable {
   case everybody = "public"
   /// For monitoring and the service's operators: metrics, the console.
   case operators
+
+  fileprivate var row: KeyRow {
+    switch self {
+    case .everybody: KeyRow(.endpoint, "The address for services that verify tokens: the keys, and where they are.")
+    case .operators: KeyRow(.endpoint, "The address for monitoring and operators: metrics, the console.")
+    }
+  }
 }
 
 package struct HTTPSettings: Hashable, Sendable {
@@ -31,18 +38,29 @@ package struct HTTPSettings: Hashable, Sendable {
   }
 }
 
-extension HTTPSettings {
-  /// An address, or one for each part. Returns `nil` if there is an error in it.
-  init?(_ node: YAMLNode, with reader: inout SettingReader) {
-    guard case .mapping = node.content else {
-      guard let text = reader.endpoint(node, "http") else { return nil }
-      self.init(sharedBy: text)
-      return
+extension ValueForm where Value == HTTPSettings {
+  /// An address, or one for each part.
+  static var http: ValueForm {
+    ValueForm(.either([.endpoint, .section(HTTPPart.allCases.map { $0.row.named($0.rawValue) })])) {
+      entry, name, reader in
+      guard case .mapping(let written) = entry.value.content else {
+        return reader.endpoint(entry.value, name).map { HTTPSettings(sharedBy: $0) }
+      }
+      if written.isEmpty {
+        reader.refuse(entry.value.place, "\(name) needs an address, or one under public or operators")
+      }
+      let entries = reader.mapping(entry.value, name, of: HTTPPart.allCases.map(\.rawValue)) ?? []
+      return HTTPSettings(entries, name, with: &reader)
     }
+  }
+}
+
+extension HTTPSettings {
+  /// Returns `nil` without a readable address.
+  fileprivate init?(_ entries: [YAMLEntry], _ name: String, with reader: inout SettingReader) {
     var addresses: [Address] = []
-    let entries = reader.mapping(node, "http", of: HTTPPart.names) ?? []
     for entry in entries {
-      let setting = "http.\(entry.key.name)"
+      let setting = "\(name).\(entry.key.name)"
       guard let part = HTTPPart(rawValue: entry.key.name), let text = reader.endpoint(entry.value, setting) else {
         continue
       }
@@ -50,9 +68,6 @@ extension HTTPSettings {
         reader.refuse(entry.value.place, "\(setting) is the address of \(other.setting): give it another one")
       }
       addresses.append(Address(setting: setting, text: text, parts: [part]))
-    }
-    if case .mapping(let written) = node.content, written.isEmpty {
-      reader.refuse(node.place, "http needs an address, or one under public or operators")
     }
     guard !addresses.isEmpty else { return nil }
     self.init(addresses: addresses)

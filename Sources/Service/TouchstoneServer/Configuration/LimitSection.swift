@@ -12,54 +12,12 @@ struct LimitSettings: Hashable {
   var connectionIdle: Duration?
   var pingInterval: Duration?
 
-  enum Key: String, CaseIterable {
-    case connections
-    case strangersPerAddress = "strangers_per_address"
-    case connectionAge = "connection_age"
-    case connectionAgeGrace = "connection_age_grace"
-    case connectionIdle = "connection_idle"
-    case pingInterval = "ping_interval"
-  }
-
   /// An idle connection over TLS takes 24 KB, so the maximum takes 24 GB.
   static let connectionCounts = 1...1_000_000
   /// With a lower age, clients would mostly reconnect. A higher one has no effect in practice.
   static let ages = Duration.seconds(1)...Duration.seconds(30 * 24 * 60 * 60)
 
   init() {}
-
-  init(_ node: YAMLNode, with reader: inout SettingReader) {
-    for entry in reader.mapping(node, "limits", of: Key.names) ?? [] {
-      let name = "limits.\(entry.key.name)"
-      switch Key(rawValue: entry.key.name) {
-      case .connections: connections = reader.integer(entry.value, name, in: Self.connectionCounts)
-      case .strangersPerAddress:
-        strangersPerAddress = reader.integer(entry.value, name, in: Self.connectionCounts)
-      case .connectionAge: connectionAge = Self.readAge(entry.value, name, with: &reader)
-      case .connectionAgeGrace: connectionAgeGrace = Self.readAge(entry.value, name, with: &reader)
-      case .connectionIdle: connectionIdle = Self.readAge(entry.value, name, with: &reader)
-      case .pingInterval: pingInterval = Self.readAge(entry.value, name, with: &reader)
-      case nil: break
-      }
-      if Key(rawValue: entry.key.name) == .connectionAgeGrace, !Self.contains(node, .connectionAge) {
-        reader.refuse(entry.key.place, "\(name) has no effect without limits.connection_age")
-      }
-    }
-  }
-
-  private static func contains(_ node: YAMLNode, _ key: Key) -> Bool {
-    guard case .mapping(let entries) = node.content else { return false }
-    return entries.contains { $0.key.name == key.rawValue }
-  }
-
-  private static func readAge(_ node: YAMLNode, _ name: String, with reader: inout SettingReader) -> Duration? {
-    guard let age = reader.duration(node, name) else { return nil }
-    guard ages.contains(age) else {
-      reader.refuse(node.place, "\(name) must be 1s to 720h")
-      return nil
-    }
-    return age
-  }
 
   func apply(to server: inout RPCServerConfiguration) {
     if let connections { server.maxConnections = connections }
@@ -68,5 +26,33 @@ struct LimitSettings: Hashable {
     if let connectionAgeGrace { server.maxConnectionAgeGrace = connectionAgeGrace }
     if let connectionIdle { server.idleTimeout = connectionIdle }
     if let pingInterval { server.pingEnforcement.minimumInterval = pingInterval }
+  }
+}
+
+extension LimitSettings: ConfigurationSection {
+  static var keys: [ConfigurationKey<LimitSettings>] {
+    ConfigurationKey(
+      "connections", .integer(connectionCounts), to: \.connections, default: "10000", "Connections open at one time.")
+    ConfigurationKey(
+      "strangers_per_address", .integer(connectionCounts), to: \.strangersPerAddress,
+      default: .words("connections / 8"), "Connections without an admitted call, from one address or IPv6 /64.")
+    ConfigurationKey(
+      "connection_age", .duration(ages), to: \.connectionAge, default: .words("no limit"),
+      "The age at which a client must connect anew.")
+    ConfigurationKey(
+      "connection_age_grace", .duration(ages), to: \.connectionAgeGrace, default: .words("as long as they take"),
+      "How long calls may go on after that.")
+    ConfigurationKey(
+      "connection_idle", .duration(ages), to: \.connectionIdle, default: "15m",
+      "A connection without calls is closed after this time.")
+    ConfigurationKey(
+      "ping_interval", .duration(ages), to: \.pingInterval, default: "5m",
+      "Clients that send PINGs more often are disconnected.")
+  }
+
+  func check(_ written: WrittenSection, with reader: inout SettingReader) {
+    guard let grace = written.entry("connection_age_grace"), written.entry("connection_age") == nil else { return }
+    reader.refuse(
+      grace.key.place, "limits.connection_age_grace has no effect without limits.connection_age")
   }
 }

@@ -8,20 +8,14 @@ internal import TouchstoneService
 
 /// A mapping from an operator's name to the account.
 struct OperatorSection {
-  enum Key: String, CaseIterable {
-    case password
-    case role
-    case applications
-  }
+  static var shape: ValueShape { .map(.section(Account.rows), atMost: OperatorDefinition.maximumOperators) }
 
   private(set) var operators: [OperatorDefinition] = []
 
   init(_ node: YAMLNode, with reader: inout SettingReader) {
-    let entries = reader.mapping(node, "operators") ?? []
-    if entries.count > OperatorDefinition.maximumOperators {
-      reader.refuse(node.place, "operators must be at most \(OperatorDefinition.maximumOperators)")
+    for entry in reader.entries(node, "operators", atMost: OperatorDefinition.maximumOperators) {
+      read(entry, with: &reader)
     }
-    for entry in entries.prefix(OperatorDefinition.maximumOperators) { read(entry, with: &reader) }
     // Names are told apart by time if their checks take longer or shorter.
     if let first = operators.first?.password.parameters, operators.contains(where: { $0.password.parameters != first })
     {
@@ -44,65 +38,56 @@ struct OperatorSection {
       )
       return
     }
-    guard let entries = reader.mapping(entry.value, setting, of: Key.names) else { return }
-    func value(_ key: Key) -> YAMLNode? {
-      if let value = entries.first(where: { $0.key.name == key.rawValue })?.value { return value }
-      reader.refuse(entry.key.place, "\(setting) needs \(key.rawValue)")
-      return nil
-    }
-    let (password, role, applications) = (value(.password), value(.role), value(.applications))
-    let hash = password.flatMap { Self.hash($0, "\(setting).password", with: &reader) }
-    let roles = OperatorRole.allCases.map { ($0.rawValue, $0) }
-    let known = role.flatMap { reader.word($0, "\(setting).role", among: roles) }
-    let grant = applications.map { reader.applications($0, "\(setting).applications") }
-    guard let hash, let known, let grant else { return }
-    operators.append(OperatorDefinition(name: name, password: hash, role: known, applications: grant))
+    guard let account: Account = reader.section(entry, setting, lacksAt: .sectionKey),
+      let password = account.password, let role = account.role, let applications = account.applications
+    else { return }
+    operators.append(OperatorDefinition(name: name, password: password, role: role, applications: applications))
   }
 
   /// Returns the place of a hash that lacks quotes in `{…}`, where YAML reads the rest of it as keys.
   private static func cutHash(in node: YAMLNode) -> YAMLPlace? {
-    guard let password = node.value(at: [Key.password.rawValue]), case .scalar(let text) = password.content,
+    guard let password = node.value(at: ["password"]), case .scalar(let text) = password.content,
       text.hasPrefix(PasswordHash.prefix), !text.contains(",")
     else { return nil }
     return password.place
   }
+}
 
-  /// No error quotes the text, which may be the password itself.
-  private static func hash(_ node: YAMLNode, _ name: String, with reader: inout SettingReader) -> PasswordHash? {
-    guard let text = reader.text(node, name) else { return nil }
-    do throws(PasswordHash.Malformed) {
-      return try PasswordHash(parsing: text)
-    } catch {
-      reader.refuse(node.place, "\(name) \(error.reason)")
-      return nil
+/// An element of `operators:`.
+private struct Account: ConfigurationSection {
+  var password: PasswordHash?
+  var role: OperatorRole?
+  var applications: ApplicationGrant?
+
+  static var keys: [ConfigurationKey<Account>] {
+    ConfigurationKey(
+      "password", .passwordHash, isRequired: true, isSecret: true, "The hash of the operator's password."
+    ) { $0.password = $1 }
+    ConfigurationKey("role", .word, to: \.role, isRequired: true, "What the operator may do.")
+    ConfigurationKey("applications", .applications, isRequired: true, "The applications that the operator sees.") {
+      $0.applications = $1
     }
   }
 }
 
-extension SettingReader {
-  mutating func consoleURL(_ node: YAMLNode, _ name: String) -> ConsoleURL? {
-    guard let text = text(node, name) else { return nil }
-    if let violation = ConsoleURL.violation(in: text) { refuse(node.place, "\(name) \(violation)") }
-    return ConsoleURL(text)
-  }
-
-  /// A list of applications, or "*" for all of them.
-  fileprivate mutating func applications(_ node: YAMLNode, _ name: String) -> ApplicationGrant {
-    if case .scalar("*") = node.content { return .all }
-    guard case .sequence(let nodes) = node.content, (1...CallerSection.maximumApplications).contains(nodes.count) else {
-      refuse(node.place, "\(name) must be a list of 1 to \(CallerSection.maximumApplications), or \"*\"")
-      return .these([])
-    }
-    var applications: [String] = []
-    for node in nodes {
-      guard let text = text(node, "an application") else { continue }
-      if let violation = ApplicationID.violation(in: text) {
-        refuse(node.place, "an application \(violation)")
-      } else if applications.contains(where: { Identifier.areEqual($0, text) }) {
-        refuse(node.place, "\(text.debugDescription) appears twice")
+extension ValueForm where Value == PasswordHash {
+  /// No error quotes the text, which may be the password itself.
+  fileprivate static var passwordHash: ValueForm {
+    .form("a hash as `touchstone operators hash` prints it") { text throws(FormViolation) in
+      do throws(PasswordHash.Malformed) {
+        return try PasswordHash(parsing: text)
+      } catch {
+        throw FormViolation(reason: error.reason)
       }
-      applications.append(text)
     }
-    return .these(applications)
+  }
+}
+
+extension ValueForm where Value == ConsoleURL {
+  static var consoleURL: ValueForm {
+    .form("a URL that ends with /console") { text throws(FormViolation) in
+      guard let url = ConsoleURL(text) else { throw FormViolation(reason: ConsoleURL.violation(in: text) ?? "") }
+      return url
+    }
   }
 }

@@ -39,11 +39,7 @@ struct PolicySection {
 
   /// The policies without defects, in the file's order.
   func read(_ node: YAMLNode, with reader: inout SettingReader) -> [EvaluationPolicy] {
-    guard let entries = reader.mapping(node, "policies") else { return [] }
-    if entries.count > Self.maximumPolicies {
-      reader.refuse(node.place, "policies must be at most \(Self.maximumPolicies)")
-    }
-    return entries.prefix(Self.maximumPolicies).compactMap { entry in
+    reader.entries(node, "policies", atMost: Self.maximumPolicies).compactMap { entry in
       readPolicy(named: entry.key, entry.value, with: &reader)
     }
   }
@@ -102,40 +98,67 @@ private final class YAMLSetting: SettingSource {
   private static func readRung(
     _ node: YAMLNode, with reader: inout SettingReader
   ) -> Setting<PolicyDefinition.Rung> {
-    let known = PolicyDefinition.RungKey.allCases.map(\.rawValue)
-    guard let entries = reader.mapping(node, "a rung", of: known) else { return .unreadable }
     var rung = PolicyDefinition.Rung()
-    for entry in entries {
-      let name = entry.key.name
-      switch PolicyDefinition.RungKey(rawValue: name) {
-      case .failures: rung.failures = Setting(reader.integer(entry.value, name))
-      case .lock: rung.lock = Setting(reader.duration(entry.value, name))
-      case .disable: rung.disable = Setting(reader.boolean(entry.value, name))
-      case nil: break
-      }
-    }
-    return .value(rung)
+    let keys = PolicyDefinition.Rung.keys
+    // Without a judgement of missing keys, which is the policy's.
+    let written = reader.read(YAMLEntry(element: node), "a rung", into: &rung, by: keys, prefix: "")
+    return written == nil ? .unreadable : .value(rung)
   }
 
   /// "none", or the settings of the token.
   func token() -> PolicyDefinition.Token? {
     if case .scalar("none") = node.content { return PolicyDefinition.Token.none }
-    let known = PolicyDefinition.TokenKey.allCases.map(\.rawValue)
     guard case .mapping = node.content else {
-      reader.refuse(node.place, "token must be none, or a mapping of \(known.joined(separator: ", "))")
+      let known = IssuedToken.rows.map(\.name).joined(separator: ", ")
+      reader.refuse(node.place, "token must be none, or a mapping of \(known)")
       return nil
     }
-    var lifetime = Setting<Duration>.absent
-    var isSingleUse = Setting<Bool>.absent
-    for entry in reader.mapping(node, name, of: known) ?? [] {
-      let name = entry.key.name
-      switch PolicyDefinition.TokenKey(rawValue: name) {
-      case .lifetime: lifetime = Setting(reader.duration(entry.value, name))
-      case .singleUse: isSingleUse = Setting(reader.boolean(entry.value, name))
-      case nil: break
-      }
-    }
-    return .issued(lifetime: lifetime, isSingleUse: isSingleUse)
+    let token = reader.section(YAMLEntry(element: node), name) ?? IssuedToken()
+    return .issued(lifetime: token.lifetime, isSingleUse: token.isSingleUse)
+  }
+}
+
+extension PolicyDefinition.Rung: ConfigurationSection {
+  static var keysStandAlone: Bool { true }
+
+  static var keys: [ConfigurationKey<Self>] {
+    ConfigurationKey(
+      PolicyDefinition.RungKey.failures.rawValue,
+      .written(.integer(PolicyDefinition.rungBounds)) { $2.integer($0, $1) },
+      to: \.failures, isRequired: true, "The number of failures.")
+    ConfigurationKey(
+      PolicyDefinition.RungKey.lock.rawValue, .written(.duration(PolicyDefinition.lockBounds)) { $2.duration($0, $1) },
+      to: \.lock, "How long the secret is locked then.")
+    ConfigurationKey(
+      PolicyDefinition.RungKey.disable.rawValue, .written(.boolean) { $2.boolean($0, $1) }, to: \.disable,
+      "Whether it is disabled then.")
+  }
+}
+
+/// A token that is issued, as a policy's `token:` has it.
+private struct IssuedToken: ConfigurationSection {
+  var lifetime = Setting<Duration>.absent
+  var isSingleUse = Setting<Bool>.absent
+
+  static var keysStandAlone: Bool { true }
+
+  static var keys: [ConfigurationKey<Self>] {
+    ConfigurationKey(
+      PolicyDefinition.TokenKey.lifetime.rawValue,
+      .written(.duration(PolicyDefinition.lifetimeBounds)) { $2.duration($0, $1) }, to: \.lifetime,
+      "How long the token is valid.")
+    ConfigurationKey(
+      PolicyDefinition.TokenKey.singleUse.rawValue, .written(.boolean) { $2.boolean($0, $1) }, to: \.isSingleUse,
+      "Whether it serves once.")
+  }
+}
+
+extension ValueForm {
+  /// A value whose bounds the policy's own rules judge.
+  fileprivate static func written<Written>(
+    _ shape: ValueShape, _ read: @escaping @Sendable (YAMLNode, String, inout SettingReader) -> Written?
+  ) -> ValueForm where Value == Setting<Written> {
+    ValueForm(shape) { Setting(read($0.value, $1, &$2)) }
   }
 }
 
@@ -177,5 +200,49 @@ extension PolicyDefect {
       }
     }
     return place
+  }
+}
+
+// MARK: Rows
+
+extension PolicySection {
+  /// A policy's settings, as their own table reads them (`PolicySetting`).
+  static let shape = ValueShape.section(
+    PolicySetting.all.map { setting in
+      let probe = ShapeProbe()
+      var definition = PolicyDefinition(name: "")
+      setting.read(probe, into: &definition)
+      return KeyRow(probe.shape, isRequired: required.contains(setting.key), "").named(setting.key)
+    })
+
+  /// The settings without a default.
+  private static let required = ["purpose", "factors"]
+}
+
+/// Notes as which kind a setting is read.
+private final class ShapeProbe: SettingSource {
+  private(set) var shape = ValueShape.form("")
+
+  private func note<Value>(_ shape: ValueShape) -> Value? {
+    self.shape = shape
+    return nil
+  }
+
+  func integer() -> Int? { note(.integer(PolicyDefinition.lockoutBounds)) }
+  func duration() -> Duration? { note(.duration(PolicyDefinition.lifetimeBounds)) }
+  func version() -> OSVersion? { note(.version) }
+  func text() -> String? { note(.text(bytes: 0...PolicyDefinition.maximumTitleBytes)) }
+  func word<Value>(among words: [(String, Value)]) -> Value? { note(.word(words.map(\.0))) }
+
+  func factors() -> [Setting<Factor>]? {
+    note(.list(.word(Factor.allCases.map(\.settingName)), 1...Factor.allCases.count))
+  }
+
+  func ladder() -> [Setting<PolicyDefinition.Rung>]? {
+    note(.list(.section(PolicyDefinition.Rung.rows), 1...PolicyDefinition.rungBounds.count))
+  }
+
+  func token() -> PolicyDefinition.Token? {
+    note(.either([.word(["none"]), .section(IssuedToken.rows)]))
   }
 }

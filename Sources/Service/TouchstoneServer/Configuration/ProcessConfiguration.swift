@@ -1,6 +1,7 @@
 // The settings of one process: their names, their defaults, and which of them a reload takes.
 
 internal import SettingFiles
+internal import TouchstoneAttestation
 internal import TouchstoneConsole
 internal import TouchstonePolicy
 package import TouchstoneService
@@ -34,6 +35,10 @@ package struct ProcessConfiguration: Sendable {
   var operators: [OperatorDefinition]?
   /// The console's in browsers; `nil`: its address.
   var consoleURL: ConsoleURL?
+  /// For policies without their own settings.
+  private var policyDefaults = PolicySection.Defaults()
+  /// As they are written; `nil`: there is no such section.
+  private var callers: CallerSection?
   /// `nil`: the defaults.
   var origin: ConfigurationOrigin?
   /// The warnings of settings that are valid and may surprise: "FILE:LINE:COLUMN: warning: MESSAGE".
@@ -59,50 +64,134 @@ extension ProcessConfiguration {
 
 // MARK: Reading
 
-extension ProcessConfiguration {
-  enum Key: String, CaseIterable {
-    case listen
-    case tls
-    case http
-    case log
-    case traces
-    case attestation
-    case applications
-    case callers
-    case operators
-    case consoleURL = "console_url"
-    case vendors
-    case reflection
-    case limits
-    case dataDirectory = "data_dir"
-    case store
-    case keys
-    case retention
-    case shards
-    case issuer
-    case evaluationLifetime = "evaluation_lifetime_seconds"
-    case tokenLifetime = "token_lifetime_seconds"
-    case ticketLifetime = "ticket_lifetime_seconds"
-    case policies
-    case watchFiles = "watch_files"
+extension ProcessConfiguration: ConfigurationSection {
+  static let rootName = "the configuration"
+  static let keysSetting = "keys"
+  static let dataDirectorySetting = "data_dir"
+
+  private static let listenerCounts = 1...16
+  /// From a second, for tests, to an hour. An evaluation that is open longer is no longer one login.
+  private static let lifetimeSeconds = 1...3_600
+
+  static var keysStandAlone: Bool { true }
+
+  static var keys: [ConfigurationKey<ProcessConfiguration>] {
+    ConfigurationKey(
+      "listen", .endpoints(listenerCounts), to: \.listen, needsRestart: true,
+      "The addresses for gRPC. Port 0 takes a free one. TCP speaks TLS if there is a section `tls`; Unix sockets never do."
+    )
+    ConfigurationKey(
+      "tls", .section, to: \.tls, needsRestart: true,
+      "The service's certificate, and the authorities of its callers'.")
+    ConfigurationKey(
+      "http", .http, to: \.http, default: .words("no HTTP"), needsRestart: true,
+      "The address for HTTP, which only this machine reaches; or one for each part.")
+    ConfigurationKey("log", .section, to: \.log, "The log, on stderr.")
+    ConfigurationKey(
+      "traces", .section, to: \.traces, needsRestart: true,
+      "The collector of calls' spans. Without it no call is traced.")
+    ConfigurationKey(
+      "attestation", .section, to: \.attestation,
+      "Which certificates of phones' and authenticators' keys are trusted.")
+    ConfigurationKey(
+      "applications",
+      .map(.section(AttestationRequirements.rows), atMost: ApplicationSection.maximumApplications),
+      "What an application demands of the proofs of its keys."
+    ) { $2.service.applications = ApplicationSection.read($0, $1, with: &$3) }
+    ConfigurationKey(
+      "callers", CallerSection.shape, default: .words("programs on this machine"),
+      "The callers, how the service identifies them, and their grants."
+    ) { entry, _, configuration, reader in
+      let section = CallerSection(entry.value, with: &reader)
+      configuration.service.callers = section.callers
+      configuration.callers = section
+    }
+    ConfigurationKey(
+      "operators", OperatorSection.shape, default: .words("no console"),
+      "The accounts of the console in the browser ([CONSOLE.md](CONSOLE.md))."
+    ) { $2.operators = OperatorSection($0.value, with: &$3).operators }
+    ConfigurationKey(
+      "console_url", .consoleURL, to: \.consoleURL, default: .words("the address"), needsRestart: true,
+      "The console's URL in browsers, if a proxy changes the host or the path of requests ([CONSOLE.md](CONSOLE.md)).")
+    ConfigurationKey(
+      "vendors", VendorSection.shape, "The applications that share a phone's failures and lockouts."
+    ) { $2.service.vendors = VendorSection($0.value, $1, with: &$3).vendors }
+    ConfigurationKey(
+      "reflection", .boolean, to: \.service.servesReflection, needsRestart: true,
+      "Serves server reflection to the callers to whom it is granted.")
+    ConfigurationKey(
+      "limits", .section, to: \.limits, needsRestart: true,
+      "Bounds for the work and memory that clients may cause.")
+    ConfigurationKey(
+      dataDirectorySetting, .path, to: \.dataDirectory, needsRestart: true,
+      "The directory of SQLite's database and the keys. Made on first start.")
+    ConfigurationKey(
+      "store", .store, to: \.store, needsRestart: true,
+      "The records' store: in `data_dir`, or a URI as libpq reads it.")
+    ConfigurationKey(
+      keysSetting, .path, default: .words("data_dir/keys"),
+      "The keys: a directory, or a file that `touchstone keys export` wrote. The variable holds the file's line itself."
+    ) { $0.keys = .path($1) }
+    ConfigurationKey(
+      "retention", .section(lacksAt: .sectionKey), to: \.retention, needsRestart: true,
+      "When events move from the audit log into an archive.")
+    ConfigurationKey(
+      "shards", .integer(1...maximumShards), to: \.shards,
+      default: .words("one for each core that the process may use"), needsRestart: true, "Event loops.")
+    ConfigurationKey(
+      "issuer", .text(bytes: 1...ServiceConfiguration.maximumIssuerBytes), to: \.service.issuer, needsRestart: true,
+      "The issuer of every token.")
+    ConfigurationKey(
+      "evaluation_lifetime_seconds", .seconds(lifetimeSeconds), default: "120",
+      "How long an evaluation stays open, if its policy does not set it."
+    ) { $0.setForAllPolicies(\.evaluationLifetime, $1) }
+    ConfigurationKey(
+      "token_lifetime_seconds", .seconds(lifetimeSeconds), default: .words("300 for logins, 120 for payments"),
+      "How long a token is valid, if its policy does not set it."
+    ) { $0.setForAllPolicies(\.tokenLifetime, $1) }
+    ConfigurationKey(
+      "ticket_lifetime_seconds", .seconds(lifetimeSeconds), to: \.service.enrolment.ticketLifetime, needsRestart: true,
+      "How long a binding ticket is valid.")
+    // After the lifetimes, with which policies begin.
+    ConfigurationKey(
+      "policies", .map(PolicySection.shape, atMost: PolicySection.maximumPolicies),
+      default: .words("the built-in policies alone"),
+      "Policies of your own beside the built-in ones ([POLICIES.md](POLICIES.md))."
+    ) { entry, _, configuration, reader in
+      configuration.service.policies +=
+        PolicySection(defaults: configuration.policyDefaults).read(entry.value, with: &reader)
+    }
+    ConfigurationKey(
+      "watch_files", .watch, to: \.watchFiles,
+      "How often the service looks whether the configuration or a file that it names has changed, to take it over.")
+  }
+
+  private mutating func setForAllPolicies(
+    _ lifetime: WritableKeyPath<PolicySection.Defaults, Duration?>, _ value: Duration
+  ) {
+    policyDefaults[keyPath: lifetime] = value
+    for index in service.policies.indices { policyDefaults.apply(to: &service.policies[index]) }
   }
 
   /// - Parameter isOfFile: a file without `vendors` makes each application its own vendor; without a file they have
   ///   one.
   mutating func apply(_ root: YAMLNode, isOfFile: Bool, with reader: inout SettingReader) {
     if isOfFile { service.vendors = Vendors() }
-    let entries = reader.mapping(root, "the configuration", of: Key.names) ?? []
-    var defaults = PolicySection.Defaults()
-    for entry in entries { apply(entry.key.name, entry.value, policies: &defaults, with: &reader) }
-    // Last, whatever the file's order, because policies begin with the settings for all of them.
-    for index in service.policies.indices { defaults.apply(to: &service.policies[index]) }
-    if let section = entries.first(where: { $0.key.name == Key.policies.rawValue }) {
-      service.policies += PolicySection(defaults: defaults).read(section.value, with: &reader)
+    let written = reader.read(
+      YAMLEntry(element: root), Self.rootName, into: &self, by: Self.keys, prefix: "")
+    if let written { check(written, with: &reader) }
+  }
+
+  func check(_ written: WrittenSection, with reader: inout SettingReader) {
+    let tlsEntry = written.entry("tls")
+    if let tlsEntry, written.entry("callers") == nil {
+      reader.refuse(tlsEntry.key.place, "tls needs callers: over TLS only named callers may call")
     }
-    applyAccess(entries, with: &reader)
-    if let section = entries.first(where: { $0.key.name == Key.applications.rawValue }) {
-      warnOfStrangers(in: section.value, with: &reader)
+    if tlsEntry == nil || tls != nil {
+      let servesUnixSocket = listen.contains { (try? Endpoint(parsing: $0))?.isUnix == true }
+      callers?.compare(with: tls, servesUnixSocket: servesUnixSocket, &reader)
     }
+    if let applications = written.entry("applications") { warnOfStrangers(in: applications.value, with: &reader) }
   }
 
   /// Warns of applications that no caller and no vendor names. A section under a misspelt name applies to no
@@ -118,80 +207,6 @@ extension ProcessConfiguration {
         entry.key.place, "no caller and no vendor names the application \(entry.key.name.debugDescription)\(hint)")
     }
   }
-
-  /// Callers and TLS are read together, because they depend on each other.
-  private mutating func applyAccess(_ entries: [YAMLEntry], with reader: inout SettingReader) {
-    func entry(_ key: Key) -> YAMLEntry? { entries.first { $0.key.name == key.rawValue } }
-    if let section = entry(.tls) {
-      tls = TLSSettings(section.value, with: &reader)
-      if entry(.callers) == nil {
-        reader.refuse(section.key.place, "tls needs callers: over TLS only named callers may call")
-      }
-    }
-    if let section = entry(.retention) { retention = RetentionSettings(section, with: &reader) }
-    guard let section = entry(.callers) else { return }
-    let callers = CallerSection(section.value, with: &reader)
-    if entry(.tls) == nil || tls != nil {
-      let servesUnixSocket = listen.contains { (try? Endpoint(parsing: $0))?.isUnix == true }
-      callers.compare(with: tls, servesUnixSocket: servesUnixSocket, &reader)
-    }
-    service.callers = callers.callers
-  }
-
-  private mutating func apply(
-    _ name: String, _ node: YAMLNode, policies: inout PolicySection.Defaults, with reader: inout SettingReader
-  ) {
-    switch Key(rawValue: name) {
-    case .listen:
-      Self.set(&listen, reader.endpoints(node, name))
-    case .http:
-      http = HTTPSettings(node, with: &reader)
-    case .log:
-      log = LogSettings(node, with: &reader)
-    case .traces:
-      traces = TraceSettings(node, with: &reader)
-    case .attestation:
-      attestation = AttestationFiles(node, with: &reader)
-    case .applications:
-      let section = ApplicationSection(node, with: &reader)
-      service.applications = Dictionary(section.applications.map { ($0.id, $0.requirements) }) { _, last in last }
-    case .limits:
-      limits = LimitSettings(node, with: &reader)
-    case .reflection:
-      Self.set(&service.servesReflection, reader.boolean(node, name))
-    case .dataDirectory:
-      Self.set(&dataDirectory, reader.path(node, name))
-    case .store:
-      Self.set(&store, reader.store(node, name))
-    case .keys:
-      keys = reader.path(node, name).map { .path($0) }
-    case .shards:
-      Self.set(&shards, reader.integer(node, name, in: 1...Self.maximumShards))
-    case .watchFiles:
-      Self.set(&watchFiles, WatchSetting(node, name, with: &reader))
-    case .issuer:
-      Self.set(&service.issuer, reader.text(node, name, bytes: 1...ServiceConfiguration.maximumIssuerBytes))
-    case .evaluationLifetime:
-      policies.evaluationLifetime = reader.lifetime(node, name)
-    case .tokenLifetime:
-      policies.tokenLifetime = reader.lifetime(node, name)
-    case .ticketLifetime:
-      Self.set(&service.enrolment.ticketLifetime, reader.lifetime(node, name))
-    case .operators:
-      operators = OperatorSection(node, with: &reader).operators
-    case .consoleURL:
-      consoleURL = reader.consoleURL(node, name)
-    case .vendors:
-      service.vendors = VendorSection(node, with: &reader).vendors
-    case .policies, .tls, .callers, .retention, nil:
-      break
-    }
-  }
-
-  /// An unreadable value leaves the default.
-  private static func set<Value>(_ target: inout Value, _ read: Value?) {
-    if let read { target = read }
-  }
 }
 
 // MARK: Reloading
@@ -199,28 +214,6 @@ extension ProcessConfiguration {
 extension ProcessConfiguration {
   /// Returns the names of changed settings that a reload does not take. They stay as they are while the service runs.
   func settingsOtherThan(in read: ProcessConfiguration) -> [String] {
-    Key.allCases.filter { !isInForce($0, of: read) }.map(\.rawValue)
-  }
-
-  private func isInForce(_ key: Key, of read: ProcessConfiguration) -> Bool {
-    switch key {
-    case .listen: listen == read.listen
-    case .tls: tls == read.tls
-    case .http: http == read.http
-    case .traces: traces == read.traces
-    case .limits: limits == read.limits
-    case .reflection: service.servesReflection == read.service.servesReflection
-    case .dataDirectory: dataDirectory == read.dataDirectory
-    case .store: store == read.store
-    case .retention: retention == read.retention
-    case .shards: shards == read.shards
-    case .consoleURL: consoleURL == read.consoleURL
-    case .issuer: service.issuer == read.service.issuer
-    case .ticketLifetime: service.enrolment.ticketLifetime == read.service.enrolment.ticketLifetime
-    // Policies begin with the lifetimes.
-    case .log, .attestation, .applications, .callers, .operators, .vendors, .keys, .policies, .evaluationLifetime,
-      .tokenLifetime, .watchFiles:
-      true
-    }
+    Self.keys.filter { $0.needsRestart && !$0.isSame(self, read) }.map(\.row.name)
   }
 }

@@ -5,12 +5,12 @@ internal import TouchstoneAttestation
 internal import TouchstoneStore
 
 /// A text's form: the value that it stands for, and the words for one that does not have it.
-struct TextForm<Value: Hashable> {
+struct TextForm<Value: Hashable>: Sendable {
   /// "an app id".
   let name: String
   /// Follows "must be".
   let form: String
-  let read: (String) -> Value?
+  let read: @Sendable (String) -> Value?
 }
 
 enum ProofForms {
@@ -111,6 +111,25 @@ extension UInt8 {
   }
 }
 
+extension ValueForm {
+  static func text(_ form: TextForm<Value>) -> ValueForm where Value: Sendable {
+    ValueForm(.form(form.form)) { $2.text($0.value, form) }
+  }
+
+  /// A list of texts of this form, each once.
+  static func texts<Element: Sendable>(_ form: TextForm<Element>) -> ValueForm where Value == Set<Element> {
+    ValueForm(.list(.form(form.form), 1...ProofForms.maximumElements)) { entry, name, reader in
+      var seen: Set<Element> = []
+      _ = reader.elements(entry.value, name, atMost: ProofForms.maximumElements) { node, reader in
+        guard let value = reader.text(node, form) else { return nil as Element? }
+        if !seen.insert(value).inserted { reader.refuse(node.place, "\(form.name) appears twice") }
+        return value
+      }
+      return seen
+    }
+  }
+}
+
 extension SettingReader {
   /// `nil`, and an error noted: the text does not have the form.
   mutating func text<Value>(_ node: YAMLNode, _ form: TextForm<Value>) -> Value? {
@@ -120,16 +139,6 @@ extension SettingReader {
       return nil
     }
     return value
-  }
-
-  /// A list of texts of this form, each once.
-  mutating func texts<Value>(_ node: YAMLNode, _ name: String, _ form: TextForm<Value>) -> [Value] {
-    var seen: Set<Value> = []
-    return elements(node, name, atMost: ProofForms.maximumElements) { node, reader in
-      guard let value = reader.text(node, form) else { return nil as Value? }
-      if !seen.insert(value).inserted { reader.refuse(node.place, "\(form.name) appears twice") }
-      return value
-    } ?? []
   }
 
   /// The readable elements of a list; `nil`, and an error noted: it is none, or has too many or too few.

@@ -6,59 +6,21 @@ internal import SettingFiles
 /// For all TCP listeners. Unix sockets have no TLS.
 struct TLSSettings: Hashable {
   /// PEM files.
-  var certificate: String
-  var key: String
+  var certificate = ""
+  var key = ""
   /// `nil`: the service requests no certificates.
   var clientAuthorities: String?
   var requiresClientCertificates = false
 
-  enum Key: String, CaseIterable {
-    case certificate
-    case key
-    case clientAuthorities = "client_authorities"
-    case clientCertificates = "client_certificates"
-
-    fileprivate var setting: String { "tls.\(rawValue)" }
-  }
-
-  /// Returns `nil` if there is an error in it.
-  init?(_ node: YAMLNode, with reader: inout SettingReader) {
-    guard let entries = reader.mapping(node, "tls", of: Key.names) else { return nil }
-    func path(_ key: Key) -> String? {
-      entries.first { $0.key.name == key.rawValue }.flatMap { entry in
-        reader.path(entry.value, key.setting)
-      }
-    }
-    for key in [Key.certificate, .key] where !entries.contains(where: { $0.key.name == key.rawValue }) {
-      reader.refuse(node.place, "tls needs \(key.rawValue), a PEM file")
-    }
-    clientAuthorities = path(.clientAuthorities)
-    if let entry = entries.first(where: { $0.key.name == Key.clientCertificates.rawValue }) {
-      let words = [("required", true), ("optional", false)]
-      requiresClientCertificates = reader.word(entry.value, "tls.client_certificates", among: words) ?? false
-      if clientAuthorities == nil {
-        reader.refuse(entry.key.place, "tls.client_certificates needs tls.client_authorities, which vouch for them")
-      }
-    }
-    let (certificate, key) = (path(.certificate), path(.key))
-    guard let certificate, let key else { return nil }
-    self.certificate = certificate
-    self.key = key
-  }
-
-  private var files: [(key: Key, path: String)] {
-    [(.certificate, certificate), (.key, key)] + (clientAuthorities.map { [(.clientAuthorities, $0)] } ?? [])
-  }
-
   /// By setting, the files that are read.
-  var namedFiles: [(setting: String, path: String)] { files.map { ($0.key.setting, $0.path) } }
+  var namedFiles: [(setting: String, path: String)] { namedFiles(in: "tls") }
 
   /// The setting that names the file.
-  fileprivate func setting(naming file: String) -> String? { files.first { $0.path == file }?.key.setting }
+  fileprivate func setting(naming file: String) -> String? { namedFiles.first { $0.path == file }?.setting }
 
   /// Write access to one of the files would allow to call, or to be called, under a false identity.
   func requireProtection() throws(RPCTLSError) {
-    for (_, path) in files {
+    for (_, path) in namedFiles {
       do throws(FileError) {
         try TouchstoneServer.requireProtection(ofFile: path)
       } catch {
@@ -77,6 +39,28 @@ struct TLSSettings: Hashable {
     guard let clientAuthorities else { return .anonymous }
     return requiresClientCertificates
       ? .required(authoritiesFile: clientAuthorities) : .optional(authoritiesFile: clientAuthorities)
+  }
+}
+
+extension TLSSettings: ConfigurationSection {
+  static var keys: [ConfigurationKey<TLSSettings>] {
+    ConfigurationKey(
+      "certificate", .path, to: \.certificate, isRequired: true, need: "certificate, a PEM file",
+      "PEM: the service's certificate first, then its intermediates.")
+    ConfigurationKey(
+      "key", .path, to: \.key, isRequired: true, need: "key, a PEM file",
+      "PEM: its key, without a password and closed to other users.")
+    ConfigurationKey(
+      "client_authorities", .path, to: \.clientAuthorities, default: .words("no certificate is requested"),
+      "PEM: the authorities of callers' certificates.")
+    ConfigurationKey(
+      "client_certificates", .word([("required", true), ("optional", false)]), to: \.requiresClientCertificates,
+      "Whether every caller must show a certificate.")
+  }
+
+  func check(_ written: WrittenSection, with reader: inout SettingReader) {
+    guard clientAuthorities == nil, let entry = written.entry("client_certificates") else { return }
+    reader.refuse(entry.key.place, "tls.client_certificates needs tls.client_authorities, which vouch for them")
   }
 }
 

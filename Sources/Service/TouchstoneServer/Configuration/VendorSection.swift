@@ -8,27 +8,27 @@ internal import TouchstoneService
 struct VendorSection {
   let vendors: Vendors
 
+  static var shape: ValueShape {
+    .map(.list(.form("an application"), 1...maximumApplications), atMost: maximumVendors)
+  }
+
   /// More than one operator has.
   static let maximumVendors = 10_000
   static let maximumApplications = 10_000
 
-  init(_ node: YAMLNode, with reader: inout SettingReader) {
+  init(_ node: YAMLNode, _ section: String, with reader: inout SettingReader) {
     var groups: [(name: String, applicationIDs: [String])] = []
     // By bytes, because texts take two spellings of "é" for one.
     var vendorsByApplication: [[UInt8]: String] = [:]
-    let entries = reader.mapping(node, "vendors") ?? []
-    if entries.count > Self.maximumVendors {
-      reader.refuse(node.place, "vendors must be at most \(Self.maximumVendors)")
-    }
-    for entry in entries.prefix(Self.maximumVendors) {
+    for entry in reader.entries(node, section, atMost: Self.maximumVendors) {
       let name = entry.key.name
       if let reason = Identifier.violation(in: name) { reader.refuse(entry.key.place, "a vendor's name \(reason)") }
       var group: (name: String, applicationIDs: [String]) = (name, [])
-      for application in Self.applications(entry.value, "vendors.\(name)", with: &reader) {
+      for application in Self.applications(entry.value, "\(section).\(name)", with: &reader) {
         if let other = vendorsByApplication.updateValue(name, forKey: Array(application.id.utf8)) {
           reader.refuse(
             application.place,
-            "\(application.id.debugDescription) is in vendors.\(other) already: an application has one vendor")
+            "\(application.id.debugDescription) is in \(section).\(other) already: an application has one vendor")
         }
         group.applicationIDs.append(application.id)
       }

@@ -12,18 +12,22 @@ enum WatchSetting: Hashable, Sendable {
   /// A second, for tests. With a longer one an operator would wait in vain, and rather use SIGHUP.
   static let intervals: ClosedRange<Duration> = .seconds(1) ... .seconds(3_600)
   static let off = "off"
+}
 
-  init?(_ node: YAMLNode, _ name: String, with reader: inout SettingReader) {
-    if case .scalar(Self.off) = node.content {
-      self = .never
-      return
-    }
-    guard case .scalar(let text) = node.content, let interval = Duration(settingName: text),
-      Self.intervals.contains(interval)
-    else {
-      reader.refuse(node.place, "\(name) must be off, or a time from 1s to 1h, such as 10s")
+extension ValueForm where Value == WatchSetting {
+  static var watch: ValueForm {
+    ValueForm(
+      .either([.duration(WatchSetting.intervals), .word([WatchSetting.off])]),
+      print: { if case .every(let interval) = $0 { interval.settingName } else { WatchSetting.off } }
+    ) { entry, name, reader in
+      if case .scalar(let text) = entry.value.content {
+        if text == WatchSetting.off { return .never }
+        if let interval = Duration(settingName: text), WatchSetting.intervals.contains(interval) {
+          return .every(interval)
+        }
+      }
+      reader.refuse(entry.value.place, "\(name) must be off, or a time from 1s to 1h, such as 10s")
       return nil
     }
-    self = .every(interval)
   }
 }

@@ -94,7 +94,7 @@ extension ProcessConfiguration {
     var snapshot = FileSnapshot()
     if let path = origin?.path { snapshot.add("configuration", path, origin?.identity) }
     for (setting, path) in (tls?.namedFiles ?? []) + attestation.namedFiles { snapshot.add(setting, path) }
-    if case .path(let path) = keySource { snapshot.add(Key.keys.rawValue, path) }
+    if case .path(let path) = keySource { snapshot.add(Self.keysSetting, path) }
     return snapshot
   }
 }

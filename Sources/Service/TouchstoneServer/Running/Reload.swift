@@ -28,7 +28,7 @@ struct Reload {
     self.logger = logger
     files = service.files
     // The start may have made them.
-    if served.mayMakeKeys { files.retake(ProcessConfiguration.Key.keys.rawValue) }
+    if served.mayMakeKeys { files.retake(ProcessConfiguration.keysSetting) }
   }
 
   /// `nil`: never.

@@ -5,60 +5,41 @@ internal import SettingFiles
 
 package struct TraceSettings: Hashable, Sendable {
   /// The address of an OpenTelemetry collector that takes OTLP over gRPC.
-  let endpoint: String
+  private(set) var endpoint = ""
   /// The share of the calls that begin a trace.
   private(set) var sample = 0.01
   /// PEM: who may vouch for the collector. `nil`: plaintext.
   private(set) var authorities: String?
 
-  enum Key: String, CaseIterable {
-    case endpoint
-    case sample
-    case authorities
-  }
-
   static let authoritiesSetting = "traces.authorities"
 
-  /// Returns `nil` if there is an error in it.
-  init?(_ node: YAMLNode, with reader: inout SettingReader) {
-    var endpoint: String?
-    guard let entries = reader.mapping(node, "traces", of: Key.names) else { return nil }
-    var isWrong = false
-    for entry in entries {
-      let name = "traces.\(entry.key.name)"
-      switch Key(rawValue: entry.key.name) {
-      case .endpoint:
-        endpoint = reader.collector(entry.value, name)
-        isWrong = isWrong || endpoint == nil
-      case .sample: if let read = reader.share(entry.value, name) { sample = read }
-      case .authorities: authorities = reader.path(entry.value, name)
-      case nil: break
-      }
-    }
-    guard let endpoint else {
-      if !isWrong { reader.refuse(node.place, "traces needs endpoint, the collector's HOST:PORT") }
-      return nil
-    }
-    self.endpoint = endpoint
+  init() {}
+}
+
+extension TraceSettings: ConfigurationSection {
+  static var keys: [ConfigurationKey<TraceSettings>] {
+    ConfigurationKey(
+      "endpoint", .collector, to: \.endpoint, isRequired: true, need: "endpoint, the collector's HOST:PORT",
+      "An OpenTelemetry collector that takes OTLP over gRPC.")
+    ConfigurationKey("sample", .share, to: \.sample, "The share of the calls that begin a trace.")
+    ConfigurationKey(
+      "authorities", .path, to: \.authorities, default: .words("plaintext"),
+      "PEM: the authorities of the collector's certificate.")
   }
 }
 
-extension SettingReader {
-  fileprivate mutating func collector(_ node: YAMLNode, _ name: String) -> String? {
-    guard let text = endpoint(node, name) else { return nil }
-    if text.hasSuffix(":0") {
-      refuse(node.place, "\(name) must name the collector's port; OTLP over gRPC usually has 4317")
-      return nil
+extension ValueForm where Value == String {
+  /// An address with a port.
+  fileprivate static var collector: ValueForm {
+    ValueForm(.endpoint) { entry, name, reader in
+      guard let text = reader.endpoint(entry.value, name) else { return nil }
+      if text.hasSuffix(":0") {
+        reader.refuse(
+          entry.value.place, "\(name) must name the collector's port; OTLP over gRPC usually has 4317")
+        return nil
+      }
+      return text
     }
-    return text
-  }
-
-  fileprivate mutating func share(_ node: YAMLNode, _ name: String) -> Double? {
-    guard case .scalar(let text) = node.content, let number = Double(text), (0...1).contains(number) else {
-      refuse(node.place, "\(name) must be a number from 0 to 1")
-      return nil
-    }
-    return number
   }
 }
 

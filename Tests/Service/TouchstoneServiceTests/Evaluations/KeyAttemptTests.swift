@@ -1,4 +1,3 @@
-import CoreMetrics
 import SimulatedPhone
 import StoreConformance
 import Testing
@@ -33,7 +32,7 @@ struct KeyAttemptTests {
   private static let evaluationKey = ExpiringKey(
     expiresAt: noon + .seconds(120), random: UniqueID(bytes: Array(repeating: 7, count: 16))!, in: Lineage(rawValue: 1))
 
-  private let book = PolicyBook([Self.policy], NOOPMetricsHandler.instance)
+  private let book = PolicyBook([Self.policy])
 
   private func attempt(_ proof: AttemptProof = .key(factor: .biometry, signature: signature)) -> KeyAttempt {
     let evaluation = SealedEvaluation(
@@ -136,7 +135,7 @@ struct KeyAttemptTests {
     #expect(
       steps(
         of: attempt(), [.read(subject()), .verified(true), .committed],
-        policies: PolicyBook([changed], NOOPMetricsHandler.instance))
+        policies: PolicyBook([changed]))
         == ["read", "verify", "refuse evaluation.refused", "answer policyChanged"])
   }
 

@@ -1,4 +1,4 @@
-// A row of the table of keys. The reading, the variables, the flags, the schema and the pages follow from it.
+// What a row says of its key: the variables, the flags, the schema and the pages follow from it.
 
 internal import TouchstonePolicy
 
@@ -36,7 +36,7 @@ enum StandardValue: Sendable, Hashable, ExpressibleByStringLiteral {
   init(stringLiteral value: String) { self = .value(value) }
 }
 
-/// A row of the table.
+/// A key's name, kind, default and meaning.
 struct KeyRow: Sendable, Hashable {
   fileprivate(set) var name = ""
   let shape: ValueShape
@@ -48,17 +48,9 @@ struct KeyRow: Sendable, Hashable {
   /// Whether its value may be shown, and stand in a list of processes.
   let isSecret: Bool
 
-  init(_ shape: ValueShape, _ standard: StandardValue, isSecret: Bool = false, _ meaning: String) {
-    self.init(shape, standard: standard, isRequired: false, isSecret: isSecret, meaning)
-  }
-
-  /// Without a default.
-  init(_ shape: ValueShape, isRequired: Bool = false, isSecret: Bool = false, _ meaning: String) {
-    self.init(shape, standard: nil, isRequired: isRequired, isSecret: isSecret, meaning)
-  }
-
-  private init(
-    _ shape: ValueShape, standard: StandardValue?, isRequired: Bool, isSecret: Bool, _ meaning: String
+  init(
+    _ shape: ValueShape, default standard: StandardValue? = nil, isRequired: Bool = false, isSecret: Bool = false,
+    _ meaning: String
   ) {
     self.shape = shape
     self.standard = standard
@@ -72,18 +64,6 @@ struct KeyRow: Sendable, Hashable {
     row.name = name
     return row
   }
-}
-
-/// The keys of a section. The compiler requires a row for each.
-protocol ConfigurationKey: RawRepresentable<String>, CaseIterable {
-  var row: KeyRow { get }
-}
-
-extension ConfigurationKey {
-  /// For the reading, which refuses other keys.
-  static var names: [String] { allCases.map(\.rawValue) }
-  static var rows: [KeyRow] { allCases.map { $0.row.named($0.rawValue) } }
-  static var section: ValueShape { .section(rows) }
 }
 
 extension ValueShape {
