@@ -13,16 +13,26 @@ protocol CallMachine: Sendable {
   associatedtype Answer: CallAnswer
   typealias Step = CallStep<Answer>
 
+  /// What the latest commit counts at an unknown name (R37). It is noted when the commit is durable.
+  var nameCount: NameCount? { get }
+
   mutating func began() -> Step
   mutating func read(_ subject: SharedRecord<Subject>, at moment: Moment) -> Step
   mutating func found(_ records: AttemptRecords, at moment: Moment) -> Step
   mutating func verified(_ isValid: Bool, at moment: Moment) -> Step
+  /// - Parameter hasPermit: the permit that was waited for is there.
+  mutating func locked(hasPermit: Bool) -> Step
+  mutating func permitted() -> Step
+  mutating func hashed(_ verdict: SecretVerdict) -> Step
+  mutating func unlocked() -> Step
   /// A record changed since it was read, and nothing was committed.
   mutating func conflicted() -> Step
   mutating func committed() -> Step
 }
 
 extension CallMachine {
+  var nameCount: NameCount? { nil }
+
   mutating func read(_ subject: SharedRecord<Subject>, at moment: Moment) -> CallStep<Answer> {
     preconditionFailure("this flow reads no subject")
   }
@@ -32,8 +42,13 @@ extension CallMachine {
   }
 
   mutating func verified(_ isValid: Bool, at moment: Moment) -> CallStep<Answer> {
-    preconditionFailure("this flow verifies nothing")
+    preconditionFailure("this flow verifies no signature")
   }
+
+  mutating func locked(hasPermit: Bool) -> CallStep<Answer> { preconditionFailure("this flow locks nothing") }
+  mutating func permitted() -> CallStep<Answer> { preconditionFailure("this flow asks for no permit") }
+  mutating func hashed(_ verdict: SecretVerdict) -> CallStep<Answer> { preconditionFailure("this flow hashes nothing") }
+  mutating func unlocked() -> CallStep<Answer> { preconditionFailure("this flow locks nothing") }
 }
 
 /// The next step of a flow, and the event that follows it.
@@ -48,6 +63,22 @@ enum CallStep<Answer: CallAnswer>: Sendable {
   case verifyApart(PasskeyCheck)
   /// → `committed`, or `conflicted`
   case commit(Commitment)
+  /// → `locked`, when it is this call's turn at the secret
+  case lock(SecretName)
+  /// → `locked`, before all that only want to begin
+  case lockForVerdict(SecretName)
+  /// → `permitted`; or, if it must be waited for, the lock ends and → `locked` with the permit
+  case permit(SecretName)
+  /// → `permitted`, now or later, without a lock
+  case permitChange(SecretName)
+  /// The lock and the permit end. → `locked`, when another attempt at the secret has its verdict, or soon
+  case wait
+  /// → `hashed`, with the permit, which ends
+  case hash(SecretWork)
+  /// → `unlocked`. `hasVerdict`: calls that wait for one look again.
+  case unlock(hasVerdict: Bool)
+  /// → `began`, as after a conflict
+  case again
   /// The last one.
   case answer(Answer)
   /// The last one.
@@ -59,8 +90,24 @@ enum CallStep<Answer: CallAnswer>: Sendable {
 /// What becomes durable before an answer.
 enum Commitment: Sendable {
   case changes(ChangeSet)
+  /// Nothing is written: the answer still rests on records that must be durable.
+  case nothing
   /// Its event may be left out.
   indirect case refusal(ThrottledEvent)
+}
+
+/// The end of a flow: what is committed, and the answer or the error that follows.
+struct CallEnding<Answer: CallAnswer>: Sendable {
+  let commitment: Commitment
+  let result: Result<Answer, RequestError>
+
+  /// After the commit.
+  var step: CallStep<Answer> {
+    switch result {
+    case .success(let answer): .answer(answer)
+    case .failure(let error): .refuse(error)
+    }
+  }
 }
 
 /// The present, as a flow sees it. It comes with each event, because queues, verification and conflicts take time.

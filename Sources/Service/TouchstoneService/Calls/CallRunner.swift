@@ -19,6 +19,9 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
   private var part: OpenPart?
   /// `nil`: no commit is under way.
   private var writing: Writing?
+  /// At the secret. It ends when it is dropped, as the permit does.
+  private var lock: SecretTurn?
+  private var permit: SecretPlace?
 
   private init(_ machine: Machine, _ exchange: Exchange<Machine.Answer.Response>, _ service: TouchstoneService) {
     (self.machine, self.exchange, self.service) = (machine, exchange, service)
@@ -41,12 +44,34 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
       exchange.context.verifications.run({ check.isValid }, on: exchange.call.loop) { [self] isValid in
         verified(isValid)
       }
+    case .lock, .lockForVerdict, .permit, .permitChange, .wait, .hash, .unlock: performAtSecret(step)
     case .commit(.changes(let changeSet)): commit(Writing(changeSet.events, written: changeSet.events), changeSet)
     case .commit(.refusal(let refusal)): record(refusal)
-    case .answer(let answer): answer.send(by: service, to: exchange)
-    case .refuse(let error): exchange.refuse(error)
-    case .fail(let error): exchange.refuse(exchange.logged(error))
+    case .commit(.nothing): confirm(nil)
+    case .again: conflicted { $0.began() }
+    case .answer(let answer):
+      release()
+      answer.send(by: service, to: exchange)
+    case .refuse(let error): refuse(error)
+    case .fail(let error): refuse(exchange.logged(error))
     }
+  }
+
+  private func refuse(_ error: RequestError) {
+    release()
+    exchange.refuse(error)
+  }
+
+  /// Whatever goes wrong, lock and permit end.
+  private func release() {
+    lock?.end()
+    (lock, permit) = (nil, nil)
+  }
+
+  private func conflicted(_ event: (inout Machine) -> Machine.Step) {
+    conflicts += 1
+    guard conflicts < maximumDecisionRounds else { return refuse(.tooManyRounds) }
+    perform(event(&machine))
   }
 
   /// Hands an event to the machine, and performs the step that follows.
@@ -63,7 +88,7 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
     switch result {
     case .success(let value): return value
     case .failure(let error):
-      exchange.refuse(exchange.logged(error))
+      refuse(exchange.logged(error))
       return nil
     }
   }
@@ -147,27 +172,92 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
     case .success:
       service.meters.store.committed(since: writing.began)
       exchange.logDecisions(writing.decided, written: writing.written)
+      if let count = machine.nameCount { service.unknownNames.note(count, by: exchange.caller) }
       perform(machine.committed())
     case .failure(let error):
       if let (refusal, admission) = writing.admitted { service.putBack(admission, of: refusal, by: exchange.caller) }
-      guard error.code == .conflict else { return exchange.refuse(exchange.logged(error)) }
+      guard error.code == .conflict else { return refuse(exchange.logged(error)) }
       service.meters.store.failed(.conflict)
-      conflicts += 1
-      guard conflicts < maximumDecisionRounds else { return exchange.refuse(.tooManyRounds) }
-      perform(machine.conflicted())
+      conflicted { $0.conflicted() }
     }
   }
 
   /// Nothing is written: the answer still rests on records that must be durable.
-  private func confirm(_ decided: EventDraft) {
+  private func confirm(_ decided: EventDraft?) {
     service.store.confirm { [self] result in
       if isOnLoop { confirmed(result, decided) } else { execute { [self] in confirmed(result, decided) } }
     }
   }
 
-  private func confirmed(_ result: Result<Void, StoreError>, _ decided: EventDraft) {
+  private func confirmed(_ result: Result<Void, StoreError>, _ decided: EventDraft?) {
     guard succeeded(result) != nil else { return }
-    exchange.logDecisions([decided], written: [])
+    if let decided { exchange.logDecisions([decided], written: []) }
     perform(machine.committed())
+  }
+
+  // MARK: At a secret (R14)
+
+  private func performAtSecret(_ step: Machine.Step) {
+    let checks = service.secretChecks
+    switch step {
+    case .lock(let name):
+      refusingErrors { () throws(RequestError) in
+        try exchange.takeTurn(at: name, of: checks.gate) { [self] lock in locked(by: lock) }
+      }
+    case .lockForVerdict(let name):
+      exchange.takeTurnWithVerdict(at: name, of: checks.gate) { [self] lock in locked(by: lock) }
+    case .permit(let name): refusingErrors { () throws(RequestError) in try askForPermit(at: name, checks) }
+    case .permitChange(let name):
+      refusingErrors { () throws(RequestError) in
+        try exchange.withPlace(forChangeOf: name, of: checks) { [self] permit in
+          self.permit = permit
+          perform(machine.permitted())
+        }
+      }
+    case .wait:
+      permit = nil
+      lock?.wait()
+      lock = nil
+    case .hash(let work): hash(work, checks)
+    case .unlock(let hasVerdict):
+      if hasVerdict { lock?.endWithVerdict() } else { lock?.end() }
+      lock = nil
+      perform(machine.unlocked())
+    default: preconditionFailure("no step at a secret")
+    }
+  }
+
+  private func refusingErrors(of body: () throws(RequestError) -> Void) {
+    do throws(RequestError) { try body() } catch { refuse(error) }
+  }
+
+  private func locked(by lock: SecretTurn, with permit: SecretPlace? = nil) {
+    self.lock = lock
+    if let permit { self.permit = permit }
+    perform(machine.locked(hasPermit: permit != nil))
+  }
+
+  private func askForPermit(at name: SecretName, _ checks: SecretChecks) throws(RequestError) {
+    guard let lock else { preconditionFailure("a permit is asked for in a lock") }
+    let permit = try exchange.place(nil, forAttemptAt: name, in: lock, of: checks) { [self] lock, permit in
+      locked(by: lock, with: permit)
+    }
+    guard let permit else {
+      // The lock has ended, and the permit comes with another one.
+      self.lock = nil
+      return
+    }
+    self.permit = permit
+    perform(machine.permitted())
+  }
+
+  private func hash(_ work: SecretWork, _ checks: SecretChecks) {
+    guard let permit else { preconditionFailure("a hash needs a permit") }
+    self.permit = nil
+    exchange.work(in: permit) { [self] verdict in
+      perform(machine.hashed(verdict))
+    } _: { [hasher = checks.hasher] () throws(CryptoError) in
+      try work.run(with: hasher)
+    }
   }
 }

@@ -42,22 +42,11 @@ struct RefusedAttempt: CallMachine {
   mutating func committed() -> CallStep<AttemptAnswer> { ending.step }
 }
 
-/// A refusal is an error of the call, as an attempt that must be sent again.
-struct AttemptEnding: Sendable {
-  let commitment: Commitment
-  private let result: Result<AttemptAnswer, RequestError>
+typealias AttemptEnding = CallEnding<AttemptAnswer>
 
-  /// After the commit.
-  var step: CallStep<AttemptAnswer> {
-    switch result {
-    case .success(let answer): .answer(answer)
-    case .failure(let error): .refuse(error)
-    }
-  }
-
+extension CallEnding where Answer == AttemptAnswer {
   init(_ attempt: DecidedAttempt) {
-    commitment = attempt.commitment
-    result = .success(.decided(attempt))
+    self.init(commitment: attempt.commitment, result: .success(.decided(attempt)))
   }
 
   /// The refusal of an attempt that counts nothing and may be sent again.
@@ -70,11 +59,10 @@ struct AttemptEnding: Sendable {
     let event = EventDraft.evaluation(
       .refused, policy: terms.policy.name, applicationID: terms.applicationID, subject: subject.value, reason: reason,
       factor: terms.proof.factor, transaction: terms.evaluation.transaction, caller: terms.caller, time: moment.now)
-    commitment = .refusal(
-      ThrottledEvent(
-        event, answering: error.reason ?? "", about: terms.evaluation.countedName,
-        on: terms.nameRequirements(of: subject.value)))
-    result = .failure(error)
+    let refusal = ThrottledEvent(
+      event, answering: error.reason ?? "", about: terms.evaluation.countedName,
+      on: terms.nameRequirements(of: subject.value))
+    self.init(commitment: .refusal(refusal), result: .failure(error))
   }
 
   /// The same answer for an evaluation that is unknown, tampered with, expired, another caller's or of an older policy.
@@ -92,9 +80,9 @@ struct AttemptEnding: Sendable {
     let event = EventDraft.evaluation(
       .refused, policy: evaluation?.policyName ?? "", applicationID: applicationID, subject: nil, reason: reason,
       transaction: evaluation?.transaction, caller: caller, time: moment.now)
-    commitment = .refusal(
-      ThrottledEvent(event, answering: AttemptDecision.invalidContext.told, about: evaluation?.countedName ?? ""))
-    result = .success(.invalidContext(counted))
+    let refusal = ThrottledEvent(
+      event, answering: AttemptDecision.invalidContext.told, about: evaluation?.countedName ?? "")
+    self.init(commitment: .refusal(refusal), result: .success(.invalidContext(counted)))
   }
 
   init(contextOf terms: AttemptTerms, at moment: Moment) {
@@ -127,10 +115,6 @@ extension TouchstoneService {
     if attempt.grant != nil { noteSuccess(for: exchange) }
     terms.entry.meters.count(attemptBy: terms.proof.factor, attempt.decision.outcome)
     if let verdict = attempt.decision.domainState { meters.verdictsOfAttempts.count(verdict) }
-    if case .secret(let secret) = terms.proof, let standing = attempt.decision.secret {
-      unknownNames.note(
-        standing, of: secret.kind, in: attempt.subject.secretHolder(of: secret.kind), by: exchange.caller)
-    }
     if let lock = attempt.newLock { lockBegan(lock, in: terms.applicationID, for: exchange) }
   }
 

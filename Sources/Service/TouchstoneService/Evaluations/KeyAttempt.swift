@@ -177,7 +177,7 @@ extension Subject {
   }
 }
 
-extension AttemptEnding {
+extension CallEnding<AttemptAnswer> {
   /// - Parameter reason: for the event alone. The answer is the same for all bindings.
   fileprivate static func appAssertionNotAccepted(
     because reason: String, _ subject: SharedRecord<Subject>, of terms: AttemptTerms, at moment: Moment

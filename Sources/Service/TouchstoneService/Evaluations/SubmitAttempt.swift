@@ -98,7 +98,8 @@ extension TouchstoneService {
       applicationID: request.applicationID, caller: exchange.caller, entry: entry, evaluation: evaluation, proof: proof,
       posture: request.posture, read: posture, appAssertion: appAssertion, issuing: tokenIssuing)
     switch proof {
-    case .secret(let secret): SecretAttempt(terms: terms, secret: secret, exchange: exchange, service: self).start()
+    case .secret(let secret):
+      CallRunner.run(SecretFlow(SecretAttempt(terms: terms, secret: secret)), for: exchange, by: self)
     case .passkey(let assertion):
       let requirements = keyProofs.requirements(of: request.applicationID)
       CallRunner.run(PasskeyAttempt(assertion, of: terms, requirements), for: exchange, by: self)

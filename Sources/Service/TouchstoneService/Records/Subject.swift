@@ -70,11 +70,16 @@ struct Subject: Sendable {
   /// secret counts on the profile, although no attempt matches it.
   func secretHolder(of kind: Factor) -> SecretHolder { SecretHolder(profile, name, kind) }
 
-  /// For operators: without the looks of a name (R37).
-  var asStored: Subject {
-    var subject = self
-    subject.profileStanding = profile.standing
-    return subject
+  /// The count of attempts at the secret for a caller that names this profile.
+  func secretCount(of kind: Factor) -> SecretCount {
+    SecretCount(own: profile.secret(kind)?.standing, ofName: name?.standing(of: kind))
+  }
+
+  /// What the name alone counts; `nil`: nothing.
+  func nameCount(of kind: Factor) -> NameCount? {
+    name.flatMap { name in
+      name.standing(of: kind).map { NameCount(standing: $0, kind: kind, holder: .name(name)) }
+    }
   }
 
   /// The evaluation names a binding that is revoked or unknown, so no proof has to be verified.
@@ -281,7 +286,7 @@ extension Subject {
   }
 
   /// Looks the name up even if the profile is known, so that both cases take the same time.
-  fileprivate init(ofProfile records: AttemptRecords, _ names: UnknownNames) {
+  init(ofProfile records: AttemptRecords, _ names: UnknownNames) {
     let (profile, name) = (records.profile, names.name(of: records.profile))
     let isAsked = profile.standing.hasUsableSecret
     // An unknown profile succeeds by no factor, not even by the caller's own login (R37).

@@ -27,9 +27,9 @@ final class UnknownNames: Sendable {
 
   /// Writes the count after its commit (`SecretHolder.change`). The caller holds the secret's turn, so nothing else
   /// of this process writes the count.
-  func note(_ standing: SecretStanding, of kind: Factor, in holder: SecretHolder, by caller: Caller) {
-    guard case .name(let name) = holder else { return }
-    table.withLock { $0.set(standing, of: kind, at: name.id, by: caller.identity) }
+  func note(_ count: NameCount, by caller: Caller) {
+    guard case .name(let name) = count.holder else { return }
+    table.withLock { $0.set(count.standing, of: count.kind, at: name.id, by: caller.identity) }
   }
 
   private static let secrets: [[Factor]] = [[.passcode], [.gesture], [.passcode, .gesture], [.passcode]]
@@ -81,6 +81,14 @@ struct UnknownName: Sendable {
   func standing(of kind: Factor) -> SecretStanding? { counts[kind] }
 }
 
+/// A count of attempts at a secret, and what counts them.
+struct NameCount: Sendable {
+  var standing: SecretStanding
+  /// Passcode or gesture.
+  var kind: Factor
+  var holder: SecretHolder
+}
+
 /// What counts the attempts at a secret: the profile that has it, or the name of one that has none.
 enum SecretHolder: Sendable {
   case profile(ProfileRecord)
@@ -95,7 +103,7 @@ enum SecretHolder: Sendable {
     if case .profile = self { true } else { false }
   }
 
-  /// Writes the standing; `nil`: it counts at a name, and `UnknownNames.note` writes it after the commit.
+  /// Writes the standing; `nil`: it counts at a name, where `CallRunner` notes it after the commit.
   ///
   /// - Parameter verifier: `nil`: as it was.
   func change(to standing: SecretStanding, of kind: Factor, verifier: [UInt8]? = nil, at now: UnixTime) -> Change? {

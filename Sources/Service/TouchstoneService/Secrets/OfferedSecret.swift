@@ -1,4 +1,4 @@
-// A passcode or a gesture in a request, and what it is compared with.
+// A passcode or a gesture in a request, and its comparison.
 
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
@@ -48,5 +48,53 @@ extension OfferedSecret {
     if try hasher.isRight(bytes, for: verifier, context: context) { return .prepared }
     guard let bytesAsSent else { return .wrong }
     return try hasher.isRight(bytesAsSent, for: verifier, context: context) ? .asSent : .wrong
+  }
+}
+
+/// What is hashed to verify a secret.
+struct SecretWork: Sendable {
+  enum Purpose: Sendable {
+    /// A right secret whose verifier is outdated gets another one (R16).
+    case attempt
+    /// The new secret's verifier is made with the same permit: a right secret must not wait for another one. `nil`: it is
+    /// removed.
+    case change(to: SecretBytes?)
+    /// Nothing is verified, and the verifier is made.
+    case set
+  }
+
+  let secret: OfferedSecret
+  let name: SecretName
+  /// `nil`: a dummy is verified in its place, and nothing is right.
+  let verifier: [UInt8]?
+  let purpose: Purpose
+
+  func run(with hasher: any SecretHasher) throws(CryptoError) -> SecretVerdict {
+    let context = name.bytes
+    if case .set = purpose { return .right(verifier: try hasher.verifier(of: secret.bytes, context: context)) }
+    let match = try secret.match(verifier ?? hasher.standInVerifier, context: context, with: hasher)
+    guard match != .wrong, let verifier else { return .wrong }
+    switch purpose {
+    case .change(to: nil): return .right(verifier: nil)
+    case .change(to: let newSecret?): return .right(verifier: try hasher.verifier(of: newSecret, context: context))
+    case .attempt, .set:
+      let isOutdated = match == .asSent ? true : try hasher.needsRehash(verifier)
+      return .right(verifier: isOutdated ? try hasher.verifier(of: secret.bytes, context: context) : nil)
+    }
+  }
+}
+
+/// The result of a check.
+enum SecretVerdict: Sendable, Equatable {
+  case wrong
+  /// - Parameter verifier: the one to store: the new secret's, or this one's where its own is outdated.
+  case right(verifier: [UInt8]?)
+
+  var isRight: Bool {
+    if case .right = self { true } else { false }
+  }
+
+  var verifier: [UInt8]? {
+    if case .right(let verifier) = self { verifier } else { nil }
   }
 }

@@ -1,4 +1,4 @@
-// An attempt with a passcode or a gesture, in an evaluation.
+// An attempt with a passcode or a gesture, in an evaluation. Pure: `SecretFlow` has the order of its steps.
 
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
@@ -8,14 +8,9 @@ internal import TouchstoneStore
 struct SecretAttempt: SecretCheck {
   let terms: AttemptTerms
   let secret: OfferedSecret
-  let exchange: Exchange<V1.SubmitAttemptResponse>
-  let service: TouchstoneService
 
   var kind: Factor { secret.kind }
-
-  func read(then body: @escaping @Sendable (Subject) throws(RequestError) -> Void) {
-    service.subject(terms.query, for: exchange, then: body)
-  }
+  var query: SubjectQuery { terms.query }
 
   func target(of subject: Subject) -> SecretTarget {
     SecretTarget(
@@ -23,72 +18,42 @@ struct SecretAttempt: SecretCheck {
       verifier: subject.verifier(of: kind), isCountedInProfile: subject.secretHolder(of: kind).isProfile)
   }
 
-  func admit(_ subject: Subject, in turn: SecretTurn, _ round: DecisionRound) -> CountedFailure? {
-    let moment = service.moment
-    guard !terms.isOutdated(at: moment) else {
-      end(AttemptEnding(contextOf: terms, at: moment))
-      return nil
-    }
-    let now = moment.now
-    switch terms.policy.admitSecret(kind, subject.facts(posture: terms.posture, now: now)) {
+  func admit(_ subject: SharedRecord<Subject>, at moment: Moment) -> SecretDecision<AttemptAnswer> {
+    guard !terms.isOutdated(at: moment) else { return .end(AttemptEnding(contextOf: terms, at: moment)) }
+    let facts = subject.value.facts(posture: terms.posture, now: moment.now)
+    switch terms.policy.admitSecret(kind, facts) {
     case .refuse(let decision):
-      turn.end()
-      end(AttemptEnding(DecidedAttempt(decision, of: SharedRecord(subject), by: terms, at: now)), in: round)
-      return nil
-    case .wait:
-      turn.wait()
-      return nil
+      return .end(AttemptEnding(DecidedAttempt(decision, of: subject, by: terms, at: moment.now)))
+    case .wait: return .wait
     case .verify(let reservation, let counted):
-      let holder = subject.secretHolder(of: kind)
-      return CountedFailure(
-        reservation: reservation, standing: counted, holder: holder,
-        changes: [holder.change(to: counted, of: kind, at: now)].compactMap { $0 }
-          + terms.nameRequirements(of: subject, countingSecret: true))
+      let holder = subject.value.secretHolder(of: kind)
+      return .count(
+        CountedFailure(
+          reservation: reservation, count: NameCount(standing: counted, kind: kind, holder: holder),
+          changes: [holder.change(to: counted, of: kind, at: moment.now)].compactMap { $0 }
+            + terms.nameRequirements(of: subject.value, countingSecret: true)))
     }
   }
 
-  func verify(against target: SecretTarget, with hasher: any SecretHasher) throws(CryptoError) -> SecretVerdict {
-    let context = target.name.bytes
-    let match = try secret.match(target.verifier ?? hasher.standInVerifier, context: context, with: hasher)
-    guard match != .wrong, let verifier = target.verifier else { return .wrong }
-    let isOutdated = match == .asSent ? true : try hasher.needsRehash(verifier)
-    return .right(rehashed: isOutdated ? try hasher.verifier(of: secret.bytes, context: context) : nil)
+  func work(against target: SecretTarget) -> SecretWork {
+    SecretWork(secret: secret, name: target.name, verifier: target.verifier, purpose: .attempt)
   }
 
-  func isRight(_ verdict: SecretVerdict) -> Bool { verdict.isRight }
-
+  /// The verdict is settled also if the evaluation is outdated.
   func settle(
-    _ checked: CheckedSecret<SecretVerdict>, on subject: Subject, in turn: SecretTurn, _ round: DecisionRound
-  ) {
-    let moment = service.moment
-    var facts = subject.facts(posture: terms.posture, now: moment.now)
-    // The verdict is settled all the same.
+    _ verdict: SecretVerdict, _ reservation: SecretAdmission.Reservation, on subject: SharedRecord<Subject>,
+    at moment: Moment
+  ) -> SettledSecret<AttemptAnswer> {
+    var facts = subject.value.facts(posture: terms.posture, now: moment.now)
     if terms.isOutdated(at: moment) { facts.evaluation.isFinished = true }
-    let part = exchange.begin(.decide)
     let decision = terms.policy.decide(
-      AttemptFacts(facts, attempt: .secret(kind, checked.reservation, isRight: checked.verdict.isRight)))
-    part?.end()
+      AttemptFacts(facts, attempt: .secret(kind, reservation, isRight: verdict.isRight)))
     let attempt = DecidedAttempt(
-      decision, of: SharedRecord(subject), by: terms, at: moment.now, rehashed: checked.verdict.rehashed,
-      isCounted: true)
-    end(AttemptEnding(attempt), in: round) { turn.endWithVerdict() }
-  }
-
-  private func end(
-    _ ending: AttemptEnding, in round: DecisionRound? = nil, committed: @escaping @Sendable () -> Void = {}
-  ) {
-    let answer: @Sendable () throws(RequestError) -> Void = { () throws(RequestError) in
-      switch ending.step {
-      case .answer(let answer): answer.send(by: service, to: exchange)
-      case .refuse(let error): throw error
-      default: preconditionFailure("an end answers or refuses")
-      }
-      committed()
+      decision, of: subject, by: terms, at: moment.now, rehashed: verdict.verifier, isCounted: true)
+    let count = decision.secret.map { standing in
+      NameCount(standing: standing, kind: kind, holder: subject.value.secretHolder(of: kind))
     }
-    switch ending.commitment {
-    case .changes(let changeSet): service.commit(changeSet, in: round, for: exchange, committed: answer)
-    case .refusal(let refusal): service.record(refusal, in: round, for: exchange, committed: answer)
-    }
+    return SettledSecret(ending: AttemptEnding(attempt), count: count)
   }
 }
 
@@ -99,11 +64,5 @@ extension ProfileRecord {
     record.standing = standing
     if let verifier { record.verifier = verifier }
     setSecret(record, kind)
-  }
-}
-
-extension SecretVerdict {
-  fileprivate var rehashed: [UInt8]? {
-    if case .right(let rehashed) = self { rehashed } else { nil }
   }
 }

@@ -30,18 +30,6 @@ struct SecretChecks: Sendable {
   }
 }
 
-/// The result of a check.
-enum SecretVerdict: Sendable {
-  case wrong
-  /// `rehashed`: the verifier to store instead, if the parameters were raised or the stored one is not of the prepared
-  /// text (R16).
-  case right(rehashed: [UInt8]?)
-
-  var isRight: Bool {
-    if case .right = self { true } else { false }
-  }
-}
-
 extension RequestError {
   static let secretVerdictIsLate = RequestError(
     code: .unavailable, message: "other attempts at this secret have no verdict yet; try again")
@@ -180,14 +168,6 @@ extension Exchange {
   }
 
   // MARK: Checking
-
-  /// Makes the verifier of a secret that is to be set.
-  func makeVerifier(
-    of secret: SecretBytes, _ name: SecretName, in place: SecretPlace, hasher: any SecretHasher,
-    then body: @escaping @Sendable ([UInt8]) throws(RequestError) -> Void
-  ) {
-    work(in: place, then: body) { () throws(CryptoError) in try hasher.verifier(of: secret, context: name.bytes) }
-  }
 
   /// Runs `hash` in the place, and `body` with what it made on the call's event loop.
   func work<Value: Sendable>(

@@ -37,11 +37,11 @@ extension TouchstoneService {
       }
     try validator.finish()
     guard let secret, let authority else { preconditionFailure("what is missing was refused above") }
-    try SecretChangeFlow(
-      service: self, exchange: exchange,
-      profile: ProfileName(applicationID: request.applicationID, profileID: request.profileID), kind: secret.kind,
-      newSecret: secret.bytes, authority: authority
-    ).start()
+    change(
+      SecretChangeTerms(
+        profile: ProfileName(applicationID: request.applicationID, profileID: request.profileID), kind: secret.kind,
+        newSecret: secret.bytes, authority: authority, caller: exchange.caller, enrolment: configuration.enrolment),
+      for: exchange)
   }
 
   @Sendable private func removeSecret(
@@ -59,11 +59,11 @@ extension TouchstoneService {
       }
     try validator.finish()
     guard let authority else { preconditionFailure("what is missing was refused above") }
-    try SecretChangeFlow(
-      service: self, exchange: exchange,
-      profile: ProfileName(applicationID: request.applicationID, profileID: request.profileID), kind: kind,
-      newSecret: nil, authority: authority
-    ).start()
+    change(
+      SecretChangeTerms(
+        profile: ProfileName(applicationID: request.applicationID, profileID: request.profileID), kind: kind,
+        newSecret: nil, authority: authority, caller: exchange.caller, enrolment: configuration.enrolment),
+      for: exchange)
   }
 
   // MARK: GetUnlockSettings, SetUnlockSettings

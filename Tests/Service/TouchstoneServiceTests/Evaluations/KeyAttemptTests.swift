@@ -106,8 +106,9 @@ struct KeyAttemptTests {
   @Test func aConflictWithAFinishedEvaluationIsInvalid() {
     let finished = subject(evaluation: EvaluationStanding(isFinished: true))
     #expect(
-      steps(of: attempt(), [.read(subject()), .verified(true), .conflicted, .read(finished), .committed])
-        == ["read", "verify", "commit evaluation.succeeded", "read", "refuse evaluation.refused", "answer invalidContext"])
+      steps(of: attempt(), [.read(subject()), .verified(true), .conflicted, .read(finished), .committed]) == [
+        "read", "verify", "commit evaluation.succeeded", "read", "refuse evaluation.refused", "answer invalidContext",
+      ])
   }
 
   @Test func whatCannotCountIsNotVerified() {
@@ -150,21 +151,5 @@ struct KeyAttemptTests {
       $0.credential = .hardwareKeys([HardwareKeyRecord(publicKey: [4], protection: .biometryCurrentSet)])
     }
     #expect(steps(of: attempt(), [.read(damaged)]) == ["read", "fail"])
-  }
-}
-
-extension CallStep<AttemptAnswer> {
-  fileprivate var words: String {
-    switch self {
-    case .read: "read"
-    case .find: "find"
-    case .verify, .verifyApart: "verify"
-    case .commit(.changes(let changeSet)): "commit \(changeSet.events.map(\.kind).joined())"
-    case .commit(.refusal(let refusal)): "refuse \(refusal.event.kind)"
-    case .answer(.decided(let attempt)): "answer \(attempt.decision.outcome)"
-    case .answer(.invalidContext(let refusal)): "answer \(refusal)"
-    case .refuse(let error): "refuse \(error.reason ?? "")"
-    case .fail: "fail"
-    }
   }
 }
