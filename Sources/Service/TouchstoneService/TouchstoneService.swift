@@ -30,9 +30,9 @@ public final class TouchstoneService: Sendable {
   let version: String?
   let watches: EventWatches
   /// For ListEvents. Watches have their own, so that neither waits for the other.
-  let eventTurns = StoreTurns(.eventReads)
-  let bindingTurns = StoreTurns(.bindingReads)
-  let erasureTurns = StoreTurns(.erasures)
+  let eventPermits = StorePermits(.eventReads)
+  let bindingPermits = StorePermits(.bindingReads)
+  let erasurePermits = StorePermits(.erasures)
   /// `nil`: switched off.
   let reflection: Reflection?
   let monotonicClock: @Sendable () -> MonotonicTime
@@ -101,8 +101,8 @@ public final class TouchstoneService: Sendable {
     ExpiringKey(expiresAt: expiresAt, random: randomness.uniqueID(), in: store.lineage)
   }
 
-  /// Passcodes and gestures that wait for a place, have one, or are hashed now.
-  package var secretLoad: (waiting: Int, placed: Int, running: Int) { secretChecks.places.load }
+  /// Passcodes and gestures that wait for a permit, have one, or are hashed now.
+  package var secretLoad: (waiting: Int, permitted: Int, running: Int) { secretChecks.permits.load }
 
   // MARK: Policies
 

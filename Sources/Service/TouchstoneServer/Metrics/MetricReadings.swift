@@ -13,7 +13,7 @@ extension MetricRegistry {
     observe(.secretChecks) { [weak service] in
       guard let load = service?.secretLoad else { return [] }
       return [
-        MetricSample(Double(load.waiting), "waiting"), MetricSample(Double(load.placed), "placed"),
+        MetricSample(Double(load.waiting), "waiting"), MetricSample(Double(load.permitted), "placed"),
         MetricSample(Double(load.running), "running"),
       ]
     }

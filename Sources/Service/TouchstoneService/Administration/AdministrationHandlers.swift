@@ -30,7 +30,7 @@ extension TouchstoneService {
     validator.identifier(request.profileID, "profile_id")
     let entry = diagnosedPolicy(request.policy, of: request.applicationID, with: &validator)
     try validator.finish()
-    try bindingTurns.take(for: exchange, applicationID: request.applicationID) { [self] completion in
+    try bindingPermits.take(for: exchange, applicationID: request.applicationID) { [self] completion in
       readBindings(of: request.profileID, in: request.applicationID, completion: completion)
     } then: { [self] bindings in
       profile(
@@ -65,11 +65,11 @@ extension TouchstoneService {
 
   /// Reads the active bindings, then some revoked ones.
   func readBindings(
-    of profileID: String, in applicationID: String, completion: @escaping StoreTurns.Completion<[BindingRecord]>
+    of profileID: String, in applicationID: String, completion: @escaping StorePermits.Completion<[BindingRecord]>
   ) {
     // The maximum of active bindings (R29), and the revoked ones.
     let limit = configuration.enrolment.maximumBindingsPerProfile + Self.revokedBindingLimit
-    @Sendable func read(includingRevoked: Bool, completion: @escaping StoreTurns.Completion<[BindingRecord]>) {
+    @Sendable func read(includingRevoked: Bool, completion: @escaping StorePermits.Completion<[BindingRecord]>) {
       store.bindings(
         applicationID: applicationID, profileID: profileID, includingRevoked: includingRevoked,
         after: nil, limit: limit, completion: completion)
@@ -232,7 +232,7 @@ extension TouchstoneService {
     }
     try validator.finish()
     let caller = exchange.caller.identity
-    try erasureTurns.take(for: exchange, applicationID: request.applicationID) { [store, clock] completion in
+    try erasurePermits.take(for: exchange, applicationID: request.applicationID) { [store, clock] completion in
       let erasure = ProfileErasure(
         applicationID: request.applicationID, profileID: request.profileID, time: clock(), caller: caller,
         reason: request.reason)
@@ -268,7 +268,7 @@ extension TouchstoneService {
     if position == nil { validator.refuse("page_token", "is not one of this method") }
     try validator.finish()
     let limit = request.pageSize == 0 ? Self.defaultEventCount : Int(request.pageSize)
-    try EventList(filter, limit: limit, for: exchange, store: store, turns: eventTurns).answer(after: position ?? 0)
+    try EventList(filter, limit: limit, for: exchange, store: store, permits: eventPermits).answer(after: position ?? 0)
   }
 
   private static func eventFilter(_ message: V1.EventFilter?, with validator: inout RequestValidator) -> EventFilter {

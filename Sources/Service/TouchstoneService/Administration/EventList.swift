@@ -1,4 +1,4 @@
-// ListEvents: reads the audit log in small parts, in turns of callers, so that a long search delays no other caller.
+// ListEvents: reads the audit log in small parts, in permits of callers, so that a long search delays no other caller.
 
 internal import DispatchRPC
 internal import TouchstoneCodec
@@ -9,25 +9,25 @@ internal import TouchstoneStore
 struct EventList: Sendable {
   /// Each read looks at `EventPage.maximumRows` at most. All together look at some 10,000 rows, which takes 30 ms.
   static let maximumReads = 10
-  /// A list with this many events answers instead of waiting for another turn, so a waiting list holds some 64 KiB at most.
+  /// A list with this many events answers instead of waiting for another permit, so a waiting list holds some 64 KiB at most.
   static let maximumHeldEvents = 64
 
   private let filter: EventFilter
   private let limit: Int
   private let exchange: Exchange<V1.ListEventsResponse>
   private let store: any Store
-  private let turns: StoreTurns
+  private let permits: StorePermits
   private var readsLeft = maximumReads
 
   init(
     _ filter: EventFilter, limit: Int, for exchange: Exchange<V1.ListEventsResponse>, store: any Store,
-    turns: StoreTurns
+    permits: StorePermits
   ) {
     self.filter = filter
     self.limit = limit
     self.exchange = exchange
     self.store = store
-    self.turns = turns
+    self.permits = permits
   }
 
   /// Answers the call. Throws RESOURCE_EXHAUSTED if too many wait.
@@ -37,7 +37,7 @@ struct EventList: Sendable {
 
   /// Reads the next part, unless the caller is gone.
   private func read(after position: UInt64, _ found: [EventRecord]) throws(RequestError) {
-    try turns.take(for: exchange, applicationID: filter.applicationID) { [store, filter, limit] completion in
+    try permits.take(for: exchange, applicationID: filter.applicationID) { [store, filter, limit] completion in
       store.events(
         matching: filter, afterSequence: position, limit: limit - found.count, completion: completion)
     } then: { page throws(RequestError) in

@@ -180,7 +180,7 @@ extension TouchstoneService {
     try validator.finish()
 
     let pageSize = request.pageSize == 0 ? Self.defaultPageSize : Int(request.pageSize)
-    try bindingTurns.take(for: exchange, applicationID: request.applicationID) { [store] completion in
+    try bindingPermits.take(for: exchange, applicationID: request.applicationID) { [store] completion in
       store.bindings(
         applicationID: request.applicationID, profileID: request.profileID, includingRevoked: request.includeRevoked,
         after: request.pageToken.isEmpty ? nil : request.pageToken, limit: pageSize + 1, completion: completion)

@@ -118,7 +118,7 @@ extension ProofError.Reason {
 /// Judges proofs against the trusted roots.
 final class KeyProofs: Sendable {
   private let trusted: Mutex<Trusted>
-  private let turns = StoreTurns(.keyProofs)
+  private let permits = StorePermits(.keyProofs)
   private let executor: any SecretExecutor
   private let applications: Mutex<[String: AttestationRequirements]>
   /// Signatures under any roots. A verified signature stays right, and each judgement checks anew which roots count.
@@ -181,7 +181,7 @@ final class KeyProofs: Sendable {
     trusted.withLock { $0 = replacement }
   }
 
-  /// Judges in the caller's turn, and runs `body` on the call's event loop.
+  /// Judges with the caller's permit, and runs `body` on the call's event loop.
   ///
   /// - Parameter signingInput: the ticket's signing input; the keys' challenge is its hash.
   func judge<Response>(
@@ -213,7 +213,7 @@ final class KeyProofs: Sendable {
     then body: @escaping @Sendable (Verdict) throws(RequestError) -> Void
   ) throws(RequestError) {
     let trusted = trusted.withLock { $0 }
-    try turns.take(
+    try permits.take(
       for: exchange, applicationID: applicationID,
       work: { [executor] completion in
         executor.run { completion(.success(judge(trusted))) }

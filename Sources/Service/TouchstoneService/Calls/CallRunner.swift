@@ -20,8 +20,8 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
   /// `nil`: no commit is under way.
   private var writing: Writing?
   /// At the secret. It ends when it is dropped, as the permit does.
-  private var lock: SecretTurn?
-  private var permit: SecretPlace?
+  private var lock: SecretLock?
+  private var permit: SecretPermit?
 
   private init(_ machine: Machine, _ exchange: Exchange<Machine.Answer.Response>, _ service: TouchstoneService) {
     (self.machine, self.exchange, self.service) = (machine, exchange, service)
@@ -202,14 +202,14 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
     switch step {
     case .lock(let name):
       refusingErrors { () throws(RequestError) in
-        try exchange.takeTurn(at: name, of: checks.gate) { [self] lock in locked(by: lock) }
+        try exchange.takeLock(at: name, of: checks.locks) { [self] lock in locked(by: lock) }
       }
     case .lockForVerdict(let name):
-      exchange.takeTurnWithVerdict(at: name, of: checks.gate) { [self] lock in locked(by: lock) }
+      exchange.takeLockForVerdict(at: name, of: checks.locks) { [self] lock in locked(by: lock) }
     case .permit(let name): refusingErrors { () throws(RequestError) in try askForPermit(at: name, checks) }
     case .permitChange(let name):
       refusingErrors { () throws(RequestError) in
-        try exchange.withPlace(forChangeOf: name, of: checks) { [self] permit in
+        try exchange.withPermit(forChangeOf: name, of: checks) { [self] permit in
           self.permit = permit
           perform(machine.permitted())
         }
@@ -231,7 +231,7 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
     do throws(RequestError) { try body() } catch { refuse(error) }
   }
 
-  private func locked(by lock: SecretTurn, with permit: SecretPlace? = nil) {
+  private func locked(by lock: SecretLock, with permit: SecretPermit? = nil) {
     self.lock = lock
     if let permit { self.permit = permit }
     perform(machine.locked(hasPermit: permit != nil))
@@ -239,7 +239,7 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
 
   private func askForPermit(at name: SecretName, _ checks: SecretChecks) throws(RequestError) {
     guard let lock else { preconditionFailure("a permit is asked for in a lock") }
-    let permit = try exchange.place(nil, forAttemptAt: name, in: lock, of: checks) { [self] lock, permit in
+    let permit = try exchange.permit(forAttemptAt: name, in: lock, of: checks) { [self] lock, permit in
       locked(by: lock, with: permit)
     }
     guard let permit else {

@@ -68,7 +68,7 @@ extension TouchstoneService {
     _ terms: OpeningTerms, ofProfile profileID: String, on posture: DevicePosture?, _ exchange: Explaining,
     at now: UnixTime
   ) throws(RequestError) {
-    try bindingTurns.take(for: exchange, applicationID: terms.applicationID) { [self] completion in
+    try bindingPermits.take(for: exchange, applicationID: terms.applicationID) { [self] completion in
       readBindings(of: profileID, in: terms.applicationID, completion: completion)
     } then: { [self] bindings in
       profile(ProfileName(applicationID: terms.applicationID, profileID: profileID), for: exchange) { [self] profile in

@@ -48,7 +48,7 @@ extension RequestValidator {
 extension EnrolmentFlow {
   // MARK: Judge
 
-  /// By a worker, in the caller's turn: a statement's certificates cost as much as a dozen calls.
+  /// By a worker, with the caller's permit: a statement's certificates cost as much as a dozen calls.
   func judge(_ passkey: OfferedPasskey) throws(RequestError) {
     let requirements = requirements
     guard requirements.passkeys != nil else { return refuse(.passkeysNotServed) }
@@ -121,7 +121,7 @@ extension EnrolmentFlow {
 // MARK: - Judging
 
 extension KeyProofs {
-  /// Judges in the caller's turn, and runs `body` on the call's event loop.
+  /// Judges with the caller's permit, and runs `body` on the call's event loop.
   ///
   /// - Parameters:
   ///   - signingInput: the ticket's signing input; the challenge is its hash (R47).

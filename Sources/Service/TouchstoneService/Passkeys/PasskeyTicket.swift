@@ -39,7 +39,7 @@ extension TouchstoneService {
         throw .passkeysNotServed
       }
     }
-    try bindingTurns.take(for: exchange, applicationID: request.applicationID) { [store, configuration] completion in
+    try bindingPermits.take(for: exchange, applicationID: request.applicationID) { [store, configuration] completion in
       store.bindings(
         applicationID: request.applicationID, profileID: request.profileID, includingRevoked: false, after: nil,
         limit: configuration.enrolment.maximumBindingsPerProfile, completion: completion)

@@ -25,7 +25,7 @@ final class UnknownNames: Sendable {
     return table.withLock { UnknownName(id: id, counts: $0[id]) }
   }
 
-  /// Writes the count after its commit (`SecretHolder.change`). The caller holds the secret's turn, so nothing else
+  /// Writes the count after its commit (`SecretHolder.change`). The call holds the secret's lock, so nothing else
   /// of this process writes the count.
   func note(_ count: NameCount, by caller: Caller) {
     guard case .name(let name) = count.holder else { return }

@@ -19,7 +19,7 @@ struct ReadySecrets: Sendable {
   }
 
   private let maximumOvertakes: Int
-  /// In the order in which they came. There are no more than places.
+  /// In the order in which they came. There are no more than permits.
   private var entries: [Entry] = []
   private var starts = 0
   /// Callers and applications by one time, so that they compare.
@@ -39,11 +39,11 @@ struct ReadySecrets: Sendable {
   }
 
   mutating func append(_ id: SecretSchedule.ID, _ request: SecretSchedule.Request) {
-    let (kind, holder) = (request.kind, request.holder)
+    let (kind, tenant) = (request.kind, request.tenant)
     entries.append(
       Entry(
-        id: id, caller: ShareTimes.Flow(level: .caller, kind: kind, key: holder.caller),
-        application: ShareTimes.Flow(level: .application, kind: kind, key: holder.application), name: request.name,
+        id: id, caller: ShareTimes.Flow(level: .caller, kind: kind, key: tenant.caller),
+        application: ShareTimes.Flow(level: .application, kind: kind, key: tenant.application), name: request.name,
         rank: entries.count { $0.name == request.name }, starts: starts))
   }
 

@@ -1,15 +1,4 @@
-// The parts that check passcodes and gestures, for the attempts in evaluations and for the changes of a secret alike.
-//
-// A check has two phases (R14), both in a turn at the gate (`SecretGate`):
-//
-//     turn: read, admit, get a place, commit the failure → turn ends → verify in the place
-//     → turn with the verdict: read, settle, commit → answer → turn ends with a verdict
-//
-// If no place is free, the turn ends and the attempt waits for one, uncounted (`SecretSchedule`). With the place it takes
-// another turn, and reads and admits anew.
-//
-// Whatever goes wrong on the way drops the turn and the place, which frees both. A check that was admitted and has no
-// verdict stays counted.
+// The shell of `SecretFlow`: locks at secrets, permits to hash, and the hashing itself, on the event loop of a call.
 
 internal import DispatchRPC
 internal import Logging
@@ -17,16 +6,16 @@ internal import TouchstoneCodec
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
 
-/// The hasher, its places, and the order of their use.
+/// The hasher, its permits, and the order of their use.
 struct SecretChecks: Sendable {
   let hasher: any SecretHasher
-  let places: SecretPlaces
-  let gate: SecretGate
+  let permits: SecretPermits
+  let locks: SecretLocks
 
   init(hasher: any SecretHasher, executor: any SecretExecutor, timer: any DelayedExecutor) {
     self.hasher = hasher
-    places = SecretPlaces(executor: executor, timer: timer)
-    gate = SecretGate(timer: timer)
+    permits = SecretPermits(executor: executor, timer: timer)
+    locks = SecretLocks(timer: timer)
   }
 }
 
@@ -55,128 +44,125 @@ extension RequestError {
 }
 
 extension Exchange {
-  private func holder(of name: SecretName) -> FairShares.Holder {
-    FairShares.Holder(caller: Array(caller.identity.utf8), application: name.application)
+  private func tenant(of name: SecretName) -> FairShares.Tenant {
+    FairShares.Tenant(caller: Array(caller.identity.utf8), application: name.application)
   }
 
   /// The call waits from now until the step runs.
-  private func visitor(
-    at name: SecretName, _ step: @escaping SecretGate.Step, expired: @escaping @Sendable () -> Void
-  ) -> SecretGate.Visitor {
+  private func waiter(
+    at name: SecretName, _ step: @escaping SecretLocks.Step, expired: @escaping @Sendable () -> Void
+  ) -> SecretLocks.Waiter {
     call.startWaiting()
-    return SecretGate.Visitor(
-      holder: holder(of: name), execute: { call.loop.execute($0) },
-      step: { turn in
+    return SecretLocks.Waiter(
+      tenant: tenant(of: name), execute: { call.loop.execute($0) },
+      step: { lock in
         call.stopWaiting()
-        step(turn)
+        step(lock)
       }, expired: expired, parks: call.startWaiting)
   }
 
-  // MARK: Turns
+  // MARK: Locks
 
-  /// Runs `step` in a turn at the secret, on the call's event loop; refuses the call if the gate is full or the wait
-  /// too long. If the caller is gone when its turn comes, nothing runs.
-  func takeTurn(at name: SecretName, of gate: SecretGate, _ step: @escaping SecretGate.Step) throws(RequestError) {
-    let visitor = visitor(at: name) { turn in
-      if !call.isCancelled { step(turn) }
+  /// Runs `step` with the secret's lock, on the call's event loop. Refuses the call if too many wait, or if the wait is too
+  /// long. If the caller is gone when it gets the lock, nothing runs.
+  func takeLock(at name: SecretName, of locks: SecretLocks, _ step: @escaping SecretLocks.Step) throws(RequestError) {
+    let waiter = waiter(at: name) { lock in
+      if !call.isCancelled { step(lock) }
     } expired: {
       refuse(.secretVerdictIsLate)
     }
-    if let limit = gate.enter(name, visitor) { throw .tooManySecretChecks(of: name, by: caller, limit) }
+    if let limit = locks.enter(name, waiter) { throw .tooManySecretChecks(of: name, by: caller, limit) }
   }
 
   /// The same for a verdict, which is written even if the caller is gone.
-  func takeTurnWithVerdict(at name: SecretName, of gate: SecretGate, _ step: @escaping SecretGate.Step) {
-    gate.enterAhead(name, visitor(at: name, step, expired: {}))
+  func takeLockForVerdict(at name: SecretName, of locks: SecretLocks, _ step: @escaping SecretLocks.Step) {
+    locks.enterAhead(name, waiter(at: name, step, expired: {}))
   }
 
-  /// The same with a place that was waited for.
-  private func takeTurn(
-    at name: SecretName, of gate: SecretGate, with place: SecretPlace,
-    _ step: @escaping @Sendable (SecretTurn, SecretPlace?) -> Void
+  /// The same with a permit that was waited for.
+  private func takeLock(
+    at name: SecretName, of locks: SecretLocks, with permit: SecretPermit,
+    _ step: @escaping @Sendable (SecretLock, SecretPermit?) -> Void
   ) {
-    // If the step runs again because the budget is in flight, it runs without the place.
-    let offered = OfferedPlace(place)
-    let visitor = visitor(at: name) { turn in
-      let place = offered.take()
-      if !call.isCancelled { step(turn, place) }
+    // If the step runs again because the budget is in flight, it runs without the permit.
+    let offered = OfferedPermit(permit)
+    let waiter = waiter(at: name) { lock in
+      let permit = offered.take()
+      if !call.isCancelled { step(lock, permit) }
     } expired: {
       refuse(.secretVerdictIsLate)
     }
-    gate.enterAhead(name, visitor)
+    locks.enterAhead(name, waiter)
   }
 
-  // MARK: Places
+  // MARK: Permits
 
-  /// A place for an attempt that a turn at the secret may admit. `nil`: the turn is over, and `step` runs in another one:
-  /// with a place if the attempt had to wait for one, else without.
+  /// A permit for an attempt that has the secret's lock. `nil`: the lock has ended, and `step` runs with another one, and
+  /// with a permit if the attempt had to wait for one.
   ///
   /// Throws RESOURCE_EXHAUSTED if too many wait. Ask before anything is counted.
-  ///
-  /// - Parameter kept: the place that it has already.
-  func place(
-    _ kept: SecretPlace?, forAttemptAt name: SecretName, in turn: SecretTurn, of checks: SecretChecks,
-    orLater step: @escaping @Sendable (SecretTurn, SecretPlace?) -> Void
-  ) throws(RequestError) -> SecretPlace? {
-    if let kept { return kept }
-    let entry = enter(name, .attempt, checks) { place in
-      takeTurn(at: name, of: checks.gate, with: place, step)
+  func permit(
+    forAttemptAt name: SecretName, in lock: SecretLock, of checks: SecretChecks,
+    orLater step: @escaping @Sendable (SecretLock, SecretPermit?) -> Void
+  ) throws(RequestError) -> SecretPermit? {
+    let entry = enter(name, .attempt, checks) { permit in
+      takeLock(at: name, of: checks.locks, with: permit, step)
     }
     switch entry {
-    case .place(let place): return place
-    case .waiting: turn.end()
+    case .permit(let permit): return permit
+    case .waiting: lock.end()
     // If many right secrets come at once, each verdict admits as many again. These attempts wait for each other, and
-    // leave places to other people's secrets.
-    case .nameHasItsShare: turn.wait()
+    // leave permits to other people's secrets.
+    case .nameHasItsShare: lock.wait()
     case .refused(let limit): throw .tooManySecretChecks(of: name, by: caller, limit)
     }
     return nil
   }
 
-  /// Runs `body` with a place for a change by primary authentication, now or later, on the call's event loop.
-  func withPlace(
-    forChangeOf name: SecretName, of checks: SecretChecks, _ body: @escaping @Sendable (SecretPlace) -> Void
+  /// Runs `body` with a permit for a change by primary authentication, now or later, on the call's event loop.
+  func withPermit(
+    forChangeOf name: SecretName, of checks: SecretChecks, _ body: @escaping @Sendable (SecretPermit) -> Void
   ) throws(RequestError) {
     switch enter(name, .change, checks, granted: body) {
-    case .place(let place): body(place)
+    case .permit(let permit): body(permit)
     case .waiting: break
     case .refused(let limit): throw .tooManySecretChecks(of: name, by: caller, limit)
     case .nameHasItsShare: preconditionFailure("changes do not wait for each other's verdicts")
     }
   }
 
-  /// If the caller is gone when the request is granted, its place goes to the next one.
+  /// If the caller is gone when the request is granted, its permit goes to the next one.
   private func enter(
     _ name: SecretName, _ kind: SecretSchedule.Kind, _ checks: SecretChecks,
-    granted: @escaping @Sendable (SecretPlace) -> Void
-  ) -> SecretPlaces.Entry {
-    let request = SecretSchedule.Request(kind: kind, holder: holder(of: name), name: name)
-    // Never at once: a place may be dropped anywhere, and what follows begins with a turn.
-    let patience = SecretPlaces.Patience(
-      granted: { place in
+    granted: @escaping @Sendable (SecretPermit) -> Void
+  ) -> SecretPermits.Entry {
+    let request = SecretSchedule.Request(kind: kind, tenant: tenant(of: name), name: name)
+    // Never at once: a permit may be dropped anywhere, and what follows begins with a lock.
+    let longestWait = SecretPermits.Waiter(
+      granted: { permit in
         call.stopWaiting()
-        call.loop.execute { if !call.isCancelled { granted(place) } }
+        call.loop.execute { if !call.isCancelled { granted(permit) } }
       },
       expired: {
         call.loop.execute { refuse(.tooManySecretChecks(of: name, by: caller, .share(.server))) }
       })
     call.startWaiting()
-    let entry = checks.places.enter(request, patience)
-    // The place of a request that waits may be granted before `enter` returns.
+    let entry = checks.permits.enter(request, longestWait)
+    // The permit of a request that waits may be granted before `enter` returns.
     if case .waiting = entry {} else { call.stopWaiting() }
     return entry
   }
 
   // MARK: Checking
 
-  /// Runs `hash` in the place, and `body` with what it made on the call's event loop.
+  /// Runs `hash` in the permit, and `body` with what it made on the call's event loop.
   func work<Value: Sendable>(
-    in place: SecretPlace, then body: @escaping @Sendable (Value) throws(RequestError) -> Void,
+    in permit: SecretPermit, then body: @escaping @Sendable (Value) throws(RequestError) -> Void,
     _ hash: @escaping @Sendable () throws(CryptoError) -> Value
   ) {
     let body = tracing(.verify, until: body)
     call.startWaiting()
-    place.run { [meters = context.meters] in
+    permit.run { [meters = context.meters] in
       let began = MonotonicTime.now()
       let result: Result<Value, CryptoError>
       do throws(CryptoError) { result = .success(try hash()) } catch { result = .failure(error) }

@@ -1,16 +1,16 @@
 // Which passcode or gesture is hashed next. Pure: requests in, what is to be done out.
 //
-// A request waits, gets a place, becomes ready, and is hashed:
+// A request waits, gets a permit, becomes ready, and is hashed:
 //
-//     enter ─► waiting ─► placed ─► ready ─► running ─► finished
+//     enter ─► waiting ─► permitted ─► ready ─► running ─► finished
 //                 │          │
 //                 ▼          ▼
 //              expired      left
 //
-// Nothing is counted while a request waits, so a waiting request may be refused. A request with a place may be counted
-// (R14), and then it must be hashed soon, which is why there are few places. Waiting requests get places in turns
+// Nothing is counted while a request waits, so a waiting request may be refused. A request with a permit may be counted
+// (R14), and then it must be hashed soon, which is why there are few permits. Waiting requests get permits in turns
 // (caller, then application, then secret), and ready ones are hashed in turns of callers and applications
-// (`ReadySecrets`). A new caller, and a new application of a caller, find a free place at once (`FairShares`); and they
+// (`ReadySecrets`). A new caller, and a new application of a caller, find a free permit at once (`FairShares`); and they
 // wait for no more than the hash that runs, since they had less than their share.
 //
 // The caller comes first because the service knows it. The application is a name that the caller gives: a caller that is
@@ -26,18 +26,18 @@ struct SecretSchedule: Sendable {
   enum Kind: UInt8, Sendable, CaseIterable {
     /// An attempt at a secret, which may be a guess.
     case attempt
-    /// By primary authentication. Has places of its own, which no flood of guesses takes.
+    /// By primary authentication. Has permits of its own, which no flood of guesses takes.
     case change
   }
 
   struct Request: Sendable {
     var kind: Kind
-    var holder: FairShares.Holder
+    var tenant: FairShares.Tenant
     var name: SecretName
   }
 
   enum Entry: Sendable, Equatable {
-    case placed(ID)
+    case permitted(ID)
     case waiting(ID)
     /// Other attempts at the same secret have its share, and a verdict will free some of it (R14).
     case nameHasItsShare
@@ -52,7 +52,7 @@ struct SecretSchedule: Sendable {
 
   /// The actions that follow from an event.
   struct Actions: Sendable, Equatable {
-    /// They have a place now.
+    /// They have a permit now.
     var granted: [ID] = []
     /// Hash them now. Never more at one time than there are threads.
     var started: [ID] = []
@@ -62,20 +62,20 @@ struct SecretSchedule: Sendable {
 
   // MARK: Bounds
 
-  /// Places for each thread, for requests whose failure is being counted, that are ready, or that are being hashed. One
+  /// Permits for each thread, for requests whose failure is being counted, that are ready, or that are being hashed. One
   /// application of one caller alone has 8 of 12: more than keep a thread busy while other failures are written. Two are
   /// left for its caller's other applications, and two for other callers: one is hashed, and one becomes ready meanwhile.
-  static func places(_ kind: Kind) -> Int { kind == .attempt ? 12 : 8 }
-  /// Waiting requests for each thread: all attempts are hashed within `patience`, at some 25 ms each. One application of one
+  static func permits(_ kind: Kind) -> Int { kind == .attempt ? 12 : 8 }
+  /// Waiting requests for each thread: all attempts are hashed within `longestWait`, at some 25 ms each. One application of one
   /// caller alone may have 128 of 192, which is 3 s of hashing; people wait as long.
   static func waiting(_ kind: Kind) -> Int { kind == .attempt ? 192 : 64 }
-  /// More of one secret, with a place or without, than the standard ladder ever admits without a verdict: five. Fewer than the
-  /// places of one application, so that one hot secret leaves some to its neighbours.
+  /// More of one secret, with a permit or without, than the standard ladder ever admits without a verdict: five. Fewer than the
+  /// permits of one application, so that one hot secret leaves some to its neighbours.
   static let requestsPerSecret = 6
   /// Between two ticks, if anything waits.
   static let interval = Duration.milliseconds(500)
   /// For how many ticks a request waits: 5 s. People give up sooner.
-  static let patience = 10
+  static let longestWait = 10
   /// By how many hashes for each thread a caller or an application may catch up that had less than its share: so that a few
   /// people who come at once do not wait behind a flood one by one.
   static let creditPerThread = 4
@@ -87,7 +87,7 @@ struct SecretSchedule: Sendable {
 
   private enum Stage {
     case waiting
-    case placed
+    case permitted
     case ready
     case running
   }
@@ -99,13 +99,13 @@ struct SecretSchedule: Sendable {
 
   /// Everything there is for requests of one kind.
   fileprivate struct Pool {
-    var places: FairPlaces<Waiting>
+    var permits: FairPermits<Waiting>
     /// None is zero.
     var names: [SecretName: Int] = [:]
 
     init(_ kind: Kind, threads: Int) {
-      places = FairPlaces(
-        places: threads * SecretSchedule.places(kind), waiting: threads * SecretSchedule.waiting(kind))
+      permits = FairPermits(
+        permits: threads * SecretSchedule.permits(kind), waiting: threads * SecretSchedule.waiting(kind))
     }
   }
 
@@ -128,14 +128,14 @@ struct SecretSchedule: Sendable {
       credit: threads * Self.creditPerThread, maximumOvertakes: threads * Self.overtakesPerThread)
   }
 
-  /// How many requests wait, have a place and are not hashed yet, and are hashed.
-  var load: (waiting: Int, placed: Int, running: Int) {
+  /// How many requests wait, have a permit and are not hashed yet, and are hashed.
+  var load: (waiting: Int, permitted: Int, running: Int) {
     let waiting = requests.values.count { $0.stage == .waiting }
     return (waiting, requests.count - waiting - running, running)
   }
 
   /// Ticks are needed as long as this is true.
-  var hasWaiting: Bool { attempts.places.hasWaiting || changes.places.hasWaiting }
+  var hasWaiting: Bool { attempts.permits.hasWaiting || changes.permits.hasWaiting }
 
   private mutating func withPool<Result>(_ kind: Kind, _ body: (inout Pool) -> Result) -> Result {
     kind == .attempt ? body(&attempts) : body(&changes)
@@ -147,7 +147,7 @@ struct SecretSchedule: Sendable {
     let id = nextID
     let entry = withPool(request.kind) { [tickCount] in $0.enter(request, as: id, at: tickCount) }
     switch entry {
-    case .placed: requests[id] = (request, .placed)
+    case .permitted: requests[id] = (request, .permitted)
     case .waiting: requests[id] = (request, .waiting)
     case .nameHasItsShare, .refused: return entry
     }
@@ -155,16 +155,16 @@ struct SecretSchedule: Sendable {
     return entry
   }
 
-  /// Its place is not needed any more.
+  /// Its permit is not needed any more.
   mutating func left(_ id: ID) -> Actions {
-    end(id, from: .placed)
+    end(id, from: .permitted)
     return proceed()
   }
 
   /// It can be hashed in its place.
   mutating func becameReady(_ id: ID) -> Actions {
-    guard let (request, stage) = requests[id], stage == .placed else {
-      preconditionFailure("what is ready has a place")
+    guard let (request, stage) = requests[id], stage == .permitted else {
+      preconditionFailure("what is ready has a permit")
     }
     requests[id]?.stage = .ready
     ready.append(id, request)
@@ -182,8 +182,8 @@ struct SecretSchedule: Sendable {
     tickCount += 1
     var actions = Actions()
     for kind in Kind.allCases {
-      let limit = tickCount - Self.patience
-      let expired = withPool(kind) { $0.places.removeWaiting { $0.since <= limit } }
+      let limit = tickCount - Self.longestWait
+      let expired = withPool(kind) { $0.permits.removeWaiting { $0.since <= limit } }
       for waiting in expired { remove(waiting.id, from: .waiting) }
       actions.expired += expired.map(\.id)
     }
@@ -194,7 +194,7 @@ struct SecretSchedule: Sendable {
 
   private mutating func end(_ id: ID, from stage: Stage) {
     let request = remove(id, from: stage)
-    withPool(request.kind) { $0.places.leave(request.holder) }
+    withPool(request.kind) { $0.permits.leave(request.tenant) }
   }
 
   @discardableResult
@@ -209,12 +209,12 @@ struct SecretSchedule: Sendable {
     return request
   }
 
-  /// No thread is idle while a hash is ready, and no place is free while a caller may wait for it.
+  /// No thread is idle while a hash is ready, and no permit is free while a caller may wait for it.
   private mutating func proceed() -> Actions {
     var actions = Actions()
     for kind in Kind.allCases {
-      while let next = withPool(kind, { $0.places.next() }) {
-        requests[next.id]?.stage = .placed
+      while let next = withPool(kind, { $0.permits.next() }) {
+        requests[next.id]?.stage = .permitted
         actions.granted.append(next.id)
       }
     }
@@ -235,10 +235,10 @@ extension SecretSchedule.Pool {
     guard ofName < SecretSchedule.requestsPerSecret else {
       return request.kind == .attempt ? .nameHasItsShare : .refused(.secret)
     }
-    switch places.enter(SecretSchedule.Waiting(id: id, since: tick), for: request.holder, name: request.name.bytes) {
-    case .placed:
+    switch permits.enter(SecretSchedule.Waiting(id: id, since: tick), for: request.tenant, name: request.name.bytes) {
+    case .permitted:
       names[request.name] = ofName + 1
-      return .placed(id)
+      return .permitted(id)
     case .waiting:
       names[request.name] = ofName + 1
       return .waiting(id)

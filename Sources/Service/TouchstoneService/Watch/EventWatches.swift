@@ -14,7 +14,7 @@ final class EventWatches: Sendable {
 
   fileprivate let store: any Store
   /// Turns for watches that are not at the log's end, because many resume at once after a restart and read many pages.
-  fileprivate let turns = StoreTurns(.eventReads)
+  fileprivate let permits = StorePermits(.eventReads)
   fileprivate let timer: any DelayedExecutor
   private let open = OpenStreams<EventWatch, ExactText>(
     StreamLimits(all: maximumWatches, callersPerOwner: maximumWatchesPerCaller), ownerOfCaller: ExactText.init)
@@ -157,7 +157,7 @@ private final class EventWatch: OpenStream, @unchecked Sendable {
 
   private func readPage() {
     do throws(RequestError) {
-      try watches.turns.take(
+      try watches.permits.take(
         for: exchange.caller, applicationID: filter.applicationID,
         isWanted: { [exchange] in !exchange.stream.isCancelled },
         work: { [watches, filter, position = machine.position] completion in

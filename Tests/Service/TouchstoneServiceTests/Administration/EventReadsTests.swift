@@ -13,7 +13,7 @@ struct EventReadsTests {
   private static let service = "/touchstone.v1.AdministrationService"
   private static let crowdFilter = V1.EventFilter(applicationID: Sample.application, kinds: ["never"])
   private static let lastFilter = V1.EventFilter(applicationID: Sample.application, kinds: ["last"])
-  private static let places = StoreTurns.Kind.eventReads.places
+  private static let permits = StorePermits.Kind.eventReads.permits
   /// The log's length, in reads.
   private static let pages = 10
 
@@ -40,19 +40,19 @@ struct EventReadsTests {
 
   @Test func fewReadsAreMadeAtOneTime() {
     // And one for the log's end, which all share.
-    #expect(bench.store.heldCount(.eventReads) == Self.places + 1)
+    #expect(bench.store.heldCount(.eventReads) == Self.permits + 1)
     var maximum = 0
     bench.go(.eventReads) {
       maximum = max(maximum, bench.store.heldCount(.eventReads))
       return false
     }
-    #expect(maximum == Self.places + 1)
+    #expect(maximum == Self.permits + 1)
   }
 
   @Test func aCrowdOfWatchesKeepsNoWatchOfAnotherCallerWaiting() throws {
     let other = try Self.watch(Self.lastFilter, by: TestKey.bank, on: bench)
-    // For each of its own, one of the crowd's on each of the places, and then some that were on their way.
-    #expect(bench.go(.eventReads) { !other.sent.isEmpty } <= 2 * Self.places * (Self.pages + 1) + 1)
+    // For each of its own, one of the crowd's on each of the permits, and then some that were on their way.
+    #expect(bench.go(.eventReads) { !other.sent.isEmpty } <= 2 * Self.permits * (Self.pages + 1) + 1)
     #expect(try other.messages(V1.WatchEventsResponse.self).map(\.event?.kind) == ["last"])
   }
 
@@ -60,14 +60,14 @@ struct EventReadsTests {
     let list = try bench.begin(
       "\(Self.service)/ListEvents", V1.ListEventsRequest(filter: Self.lastFilter),
       key: TestKey.bank)
-    #expect(bench.go(.eventReads) { !list.sent.isEmpty } <= (Self.places + 1) * EventList.maximumReads + 1)
+    #expect(bench.go(.eventReads) { !list.sent.isEmpty } <= (Self.permits + 1) * EventList.maximumReads + 1)
   }
 
-  /// The service does not query the store for a cancelled watch, and the places are free for others.
+  /// The service does not query the store for a cancelled watch, and the permits are free for others.
   @Test func watchesThatAreCancelledReadNoMore() throws {
     for watch in crowd { watch.cancel() }
     bench.settle()
-    #expect(bench.go(.eventReads) == Self.places + 1)
+    #expect(bench.go(.eventReads) == Self.permits + 1)
     let other = try Self.watch(Self.lastFilter, by: TestKey.shop, on: bench)
     bench.go(.eventReads) { !other.sent.isEmpty }
     #expect(other.sent.count == 1)
@@ -77,7 +77,7 @@ struct EventReadsTests {
   @Test func whoComesAndGoesIsRefusedInTheEndAndNobodyElse() throws {
     for watch in crowd { watch.cancel() }
     var last = crowd[0]
-    for _ in 0..<StoreTurns.maximumWaiting {
+    for _ in 0..<StorePermits.maximumWaiting {
       last = try Self.watch(Self.crowdFilter, by: TestKey.shop, on: bench)
       last.cancel()
     }

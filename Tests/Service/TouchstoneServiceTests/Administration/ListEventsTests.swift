@@ -12,7 +12,7 @@ import TouchstoneStore
 struct ListEventsTests {
   private static let application = Sample.application
   private static let path = "/touchstone.v1.AdministrationService/ListEvents"
-  private static let places = StoreTurns.Kind.eventReads.places
+  private static let permits = StorePermits.Kind.eventReads.permits
   private static let rowsPerList = EventList.maximumReads * EventPage.maximumRows
   private static let never = V1.EventFilter(applicationID: application, kinds: ["never"])
 
@@ -121,7 +121,7 @@ struct ListEventsTests {
     let calls = try crowd(50)
     var reads = 0
     while bench.store.heldCount(.eventReads) > 0 {
-      #expect(bench.store.heldCount(.eventReads) <= Self.places)
+      #expect(bench.store.heldCount(.eventReads) <= Self.permits)
       #expect(bench.store.go(.eventReads))
       bench.settle()
       reads += 1
@@ -137,8 +137,8 @@ struct ListEventsTests {
     let other = try begin(V1.ListEventsRequest(filter: Self.never), by: TestKey.bank)
     let reads = bench.go(.eventReads) { !other.sent.isEmpty }
     #expect(!other.sent.isEmpty)
-    // For each of its own, one of the crowd's on each of the places, and then some that were on their way.
-    #expect(reads <= 2 * Self.places * EventList.maximumReads)
+    // For each of its own, one of the crowd's on each of the permits, and then some that were on their way.
+    #expect(reads <= 2 * Self.permits * EventList.maximumReads)
   }
 
   @Test func aCallWhoseCallerIsGoneReadsNoMore() throws {
@@ -149,18 +149,18 @@ struct ListEventsTests {
     bench.settle()
     for call in calls { call.cancel() }
     // Those that were on their way.
-    #expect(bench.go(.eventReads) == Self.places)
+    #expect(bench.go(.eventReads) == Self.permits)
     #expect(calls.allSatisfy { $0.sent.isEmpty })
   }
 
   @Test func tooManyOfOneCallerLeaveRoomForOthers() throws {
     commit(1)
     bench.store.hold(.eventReads)
-    let calls = try crowd(StoreTurns.maximumWaiting)
+    let calls = try crowd(StorePermits.maximumWaiting)
     let refused = calls.compactMap(\.error)
     // Those that are read, and those that wait.
-    let accepted = Self.places + StoreTurns.maximumWaiting * 2 / 3 + 1
-    #expect(refused.count == StoreTurns.maximumWaiting - accepted)
+    let accepted = Self.permits + StorePermits.maximumWaiting * 2 / 3 + 1
+    #expect(refused.count == StorePermits.maximumWaiting - accepted)
     #expect(refused.allSatisfy { $0.code == .resourceExhausted })
     #expect(refused.allSatisfy { $0.quotas.map(\.subject) == ["caller:shop"] })
     let other = try begin(V1.ListEventsRequest(filter: Self.never), by: TestKey.bank)
@@ -175,7 +175,7 @@ struct ListEventsTests {
   @Test func aListThatFindsNoTurnAnswersWhatItHas() throws {
     commit(2 * EventPage.maximumRows)
     bench.store.hold(.eventReads)
-    let calls = try crowd(StoreTurns.maximumWaiting)
+    let calls = try crowd(StorePermits.maximumWaiting)
     for _ in 0..<60 { _ = try begin(V1.ListEventsRequest(filter: Self.never), by: TestKey.bank) }
     #expect(bench.store.go(.eventReads))
     bench.settle()

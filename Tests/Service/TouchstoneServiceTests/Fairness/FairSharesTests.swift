@@ -5,17 +5,17 @@ import Testing
 
 /// Queues and numbers that applications, callers and names share.
 struct FairSharesTests {
-  private func holder(_ caller: String, _ application: String = "game") -> FairShares.Holder {
-    FairShares.Holder(caller: Array(caller.utf8), application: Array(application.utf8))
+  private func tenant(_ caller: String, _ application: String = "game") -> FairShares.Tenant {
+    FairShares.Tenant(caller: Array(caller.utf8), application: Array(application.utf8))
   }
 
-  /// Takes as many as there are for the holder, and says what stands in the way of more.
+  /// Takes as many as there are for the tenant, and says what stands in the way of more.
   @discardableResult
-  private func fill(_ shares: inout FairShares, _ holder: FairShares.Holder) -> (count: Int, limit: FairShares.Limit) {
+  private func fill(_ shares: inout FairShares, _ tenant: FairShares.Tenant) -> (count: Int, limit: FairShares.Limit) {
     var count = 0
     while true {
-      if let limit = shares.limit(for: holder) { return (count, limit) }
-      shares.take(for: holder)
+      if let limit = shares.limit(for: tenant) { return (count, limit) }
+      shares.take(for: tenant)
       count += 1
     }
   }
@@ -24,44 +24,44 @@ struct FairSharesTests {
 
   @Test func oneApplicationOfOneCallerHoldsTwoThirds() {
     var shares = FairShares(capacity: 1_200)
-    #expect(fill(&shares, holder("web")) == (800, .application))
+    #expect(fill(&shares, tenant("web")) == (800, .application))
     // Both another application of its caller and another caller of it find room.
-    #expect(fill(&shares, holder("web", "bank")).count > 25)
-    #expect(fill(&shares, holder("mobile")).count > 5)
-    #expect(fill(&shares, holder("mobile", "bank")).count > 100)
+    #expect(fill(&shares, tenant("web", "bank")).count > 25)
+    #expect(fill(&shares, tenant("mobile")).count > 5)
+    #expect(fill(&shares, tenant("mobile", "bank")).count > 100)
   }
 
   /// However many applications it names.
   @Test func aCallerAloneHoldsFourFifths() {
     var shares = FairShares(capacity: 1_000)
-    for application in 0..<500 { fill(&shares, holder("web", "\(application)")) }
+    for application in 0..<500 { fill(&shares, tenant("web", "\(application)")) }
     #expect(shares.total == 800)
-    #expect(shares.limit(for: holder("web", "another")) == .caller)
+    #expect(shares.limit(for: tenant("web", "another")) == .caller)
     #expect(!shares.hasRoom(forCaller: Array("web".utf8)))
-    #expect(fill(&shares, holder("mobile", "bank")).count > 100)
+    #expect(fill(&shares, tenant("mobile", "bank")).count > 100)
   }
 
   /// However many callers it has.
   @Test func anApplicationAloneHoldsFourFifths() {
     var shares = FairShares(capacity: 1_000)
-    for caller in 0..<500 { fill(&shares, holder("\(caller)")) }
+    for caller in 0..<500 { fill(&shares, tenant("\(caller)")) }
     #expect(shares.total == 800)
-    #expect(shares.limit(for: holder("another")) == .application)
-    #expect(fill(&shares, holder("another", "bank")).count > 100)
+    #expect(shares.limit(for: tenant("another")) == .application)
+    #expect(fill(&shares, tenant("another", "bank")).count > 100)
   }
 
-  /// Twelve are the places of one thread.
+  /// Twelve are the permits of one thread.
   @Test func fewAreLeftOfFew() {
     var shares = FairShares(capacity: 12)
-    #expect(fill(&shares, holder("web")).count == 8)
-    #expect(fill(&shares, holder("web", "bank")).count == 2)
-    #expect(fill(&shares, holder("mobile", "shop")).count == 2)
+    #expect(fill(&shares, tenant("web")).count == 8)
+    #expect(fill(&shares, tenant("web", "bank")).count == 2)
+    #expect(fill(&shares, tenant("mobile", "shop")).count == 2)
   }
 
   @Test(arguments: 1...9)
   func callersComeToEqualShares(_ count: Int) {
     var shares = FairShares(capacity: 1_000)
-    var held: [Int: [FairShares.Holder]] = [:]
+    var held: [Int: [FairShares.Tenant]] = [:]
     // They take what they can get, the first one before all others, and give back what is done.
     for round in 0..<3_000 {
       for caller in 0..<count {
@@ -70,31 +70,31 @@ struct FairSharesTests {
           held[caller]?.removeFirst()
         }
         for application in 0..<3 {
-          let holder = holder("\(caller)", "\(caller)-\(application + round % 3)")
-          guard shares.limit(for: holder) == nil else { continue }
-          shares.take(for: holder)
-          held[caller, default: []].append(holder)
+          let tenant = tenant("\(caller)", "\(caller)-\(application + round % 3)")
+          guard shares.limit(for: tenant) == nil else { continue }
+          shares.take(for: tenant)
+          held[caller, default: []].append(tenant)
         }
       }
     }
     let fair = 1_000 * 4 / (4 * count + 1)
     #expect(held.values.allSatisfy { (fair - 40...fair + 20).contains($0.count) }, "\(held.mapValues(\.count))")
-    #expect(shares.limit(for: holder("new")) == nil)
+    #expect(shares.limit(for: tenant("new")) == nil)
   }
 
   @Test func oneOfOneIsForWhoeverComesFirst() {
     var shares = FairShares(capacity: 1)
-    #expect(fill(&shares, holder("web")) == (1, .server))
-    #expect(shares.limit(for: holder("mobile")) == .server)
-    shares.giveBack(by: holder("web"))
-    #expect(shares.limit(for: holder("mobile")) == nil)
+    #expect(fill(&shares, tenant("web")) == (1, .server))
+    #expect(shares.limit(for: tenant("mobile")) == .server)
+    shares.giveBack(by: tenant("web"))
+    #expect(shares.limit(for: tenant("mobile")) == nil)
   }
 
   /// Identifiers are compared byte for byte: to a text, these two are equal.
   @Test func twoSpellingsAreTwoApplications() {
     var shares = FairShares(capacity: 1_000)
-    fill(&shares, holder("web", "caf\u{e9}"))
-    #expect(shares.limit(for: holder("web", "cafe\u{301}")) == nil)
+    fill(&shares, tenant("web", "caf\u{e9}"))
+    #expect(shares.limit(for: tenant("web", "cafe\u{301}")) == nil)
   }
 
   // MARK: Queue

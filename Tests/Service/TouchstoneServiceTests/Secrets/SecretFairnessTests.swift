@@ -15,7 +15,7 @@ struct SecretFairnessTests {
   private static let passcode = "2468"
   private static let people = (0..<20).map { "person-\($0)" }
   /// As many as one application of one caller may hold of so many.
-  private static let placedGuesses = SecretSchedule.places(.attempt) * 2 / 3
+  private static let placedGuesses = SecretSchedule.permits(.attempt) * 2 / 3
   private static let waitingGuesses = SecretSchedule.waiting(.attempt) * 2 / 3
 
   private let secrets: SteppedSecrets
@@ -171,11 +171,11 @@ struct SecretFairnessTests {
     #expect(try isAccepted(old))
   }
 
-  /// Those with a place are verified, since they were counted.
+  /// Those with a permit are verified, since they were counted.
   @Test func whoWaitsTooLongIsRefusedAndNotCounted() throws {
     let guesses = try flood()
     let refusals = guesses.count { $0.error != nil }
-    for _ in 0..<SecretSchedule.patience { bench.timer.fire() }
+    for _ in 0..<SecretSchedule.longestWait { bench.timer.fire() }
     bench.settle()
     let expired = guesses.compactMap(\.error).filter { $0.quotas.map(\.subject) == ["server"] }
     #expect(expired.count == Self.waitingGuesses)
@@ -199,12 +199,12 @@ struct SecretFairnessTests {
     #expect(try flood().count { $0.error == nil } == Self.placedGuesses + Self.waitingGuesses)
   }
 
-  /// With a place in hand, the secret may turn out to be locked or in flight: then the place is given back.
+  /// With a permit in hand, the secret may turn out to be locked or in flight: then the permit is given back.
   @Test func aPlaceThatIsNotNeededIsGivenBack() throws {
     let crowd = try (0..<100).map { _ in try guess(Self.people[0], in: "game") }
     finish()
     // Some wait for a verdict of the others, and retry now and then.
-    for _ in 0..<SecretGate.patience where crowd.contains(where: { $0.sent.isEmpty }) {
+    for _ in 0..<SecretLocks.longestWait where crowd.contains(where: { $0.sent.isEmpty }) {
       bench.timer.fire()
       bench.settle()
       finish()

@@ -6,12 +6,12 @@ import TouchstonePolicy
 
 /// Which passcode or gesture is hashed next, and which is refused.
 struct SecretScheduleTests {
-  // MARK: Places
+  // MARK: Permits
 
   @Test func aRequestGetsAPlaceAndIsStartedWhenItIsReady() {
     var bench = ScheduleBench(threads: 1)
     let first = bench.enter("bank")
-    #expect(bench.log == ["placed 0"])
+    #expect(bench.log == ["permitted 0"])
     bench.makeReady(first)
     #expect(bench.log.last == "started 0")
     bench.finish(first)
@@ -26,16 +26,16 @@ struct SecretScheduleTests {
     #expect(bench.log.last == "started 2")
   }
 
-  /// A flood keeps neither its caller's other applications nor other callers waiting for a place.
+  /// A flood keeps neither its caller's other applications nor other callers waiting for a permit.
   @Test func aFloodLeavesPlacesToOthers() {
     var bench = ScheduleBench(threads: 1)
     for _ in 0..<20 { bench.enter("game") }
-    #expect(bench.placed.count == 8)
+    #expect(bench.permitted.count == 8)
     bench.enter("bank")
-    #expect(bench.log.last == "placed 20")
+    #expect(bench.log.last == "permitted 20")
     for number in 21...22 {
       bench.enter("bank", by: "mobile")
-      #expect(bench.log.last == "placed \(number)")
+      #expect(bench.log.last == "permitted \(number)")
     }
   }
 
@@ -43,20 +43,20 @@ struct SecretScheduleTests {
   @Test func aCallerWithManyApplicationsLeavesPlacesToOthers() {
     var bench = ScheduleBench(threads: 1)
     for number in 0..<500 { bench.enter("\(number)") }
-    #expect(bench.placed.count == 10)
+    #expect(bench.permitted.count == 10)
     for _ in 0..<2 {
       let other = bench.enter("bank", by: "mobile")
-      #expect(bench.placed.contains(other))
+      #expect(bench.permitted.contains(other))
     }
   }
 
   @Test func anApplicationOfManyCallersLeavesPlacesToOthers() {
     var bench = ScheduleBench(threads: 1)
     for number in 0..<50 { bench.enter("game", by: "\(number)") }
-    #expect(bench.placed.count == 10)
+    #expect(bench.permitted.count == 10)
     for _ in 0..<2 {
       let other = bench.enter("bank", by: "mobile")
-      #expect(bench.placed.contains(other))
+      #expect(bench.permitted.contains(other))
     }
   }
 
@@ -73,9 +73,9 @@ struct SecretScheduleTests {
   /// Caller, then application, then secret.
   @Test func whatWaitsGetsPlacesInTurns() {
     var bench = ScheduleBench(threads: 1)
-    // Twelve callers hold all places.
+    // Twelve callers hold all permits.
     for number in 0..<12 { bench.enter("\(number)", by: "\(number)") }
-    #expect(bench.placed.count == 12)
+    #expect(bench.permitted.count == 12)
     bench.enter("game", "alice")  // 12
     bench.enter("game", "alice")  // 13
     bench.enter("game", "bob")  // 14
@@ -147,7 +147,7 @@ struct SecretScheduleTests {
     for number in 0..<2 * SecretSchedule.overtakesPerThread where !bench.isStarted(old[2]) {
       for new in ["x\(number)", "y\(number)"] {
         let id = bench.enter(new, by: new)
-        if bench.placed.contains(id) { bench.makeReady(id) }
+        if bench.permitted.contains(id) { bench.makeReady(id) }
       }
       bench.finish(current)
       current = bench.running.first ?? current
@@ -162,9 +162,9 @@ struct SecretScheduleTests {
     for _ in 0..<200 { bench.enter("game") }
     #expect(bench.log.last == "refused share(application)")
     let change = bench.enter("game", kind: .change)
-    #expect(bench.placed.contains(change))
+    #expect(bench.permitted.contains(change))
     // Nor is it hashed behind them all.
-    for id in bench.placed where id != change { bench.makeReady(id) }
+    for id in bench.permitted where id != change { bench.makeReady(id) }
     bench.makeReady(change)
     bench.finish(bench.running[0])
     #expect(bench.isStarted(change))
@@ -185,7 +185,7 @@ struct SecretScheduleTests {
     for number in 0..<500 { bench.enter("\(number)", kind: .change) }
     #expect(bench.log.last == "refused share(caller)")
     let other = bench.enter("bank", by: "mobile", kind: .change)
-    #expect(bench.placed.contains(other))
+    #expect(bench.permitted.contains(other))
   }
 
   // MARK: Limits
@@ -198,7 +198,7 @@ struct SecretScheduleTests {
     #expect(bench.log.last == "name has its share")
     bench.leave(0)
     bench.enter("bank", "alice")
-    #expect(bench.log.last?.hasPrefix("placed") == true)
+    #expect(bench.log.last?.hasPrefix("permitted") == true)
   }
 
   /// The first one of a crowd came in, and its verdict will let the next one in.
@@ -236,7 +236,7 @@ struct SecretScheduleTests {
       for _ in 0..<500 {
         switch Int.random(in: 0..<3, using: &random) {
         case 0: bench.enter("bank", rename(Int.random(in: 0..<40, using: &random)))
-        case 1: if let id = bench.placed.randomElement(using: &random) { bench.makeReady(id) }
+        case 1: if let id = bench.permitted.randomElement(using: &random) { bench.makeReady(id) }
         default: if let id = bench.running.randomElement(using: &random) { bench.finish(id) }
         }
       }
@@ -254,13 +254,13 @@ struct SecretScheduleTests {
     for _ in 0..<9 { bench.enter("game") }
     bench.tick()
     bench.enter("game")
-    for _ in 1..<SecretSchedule.patience { bench.tick() }
+    for _ in 1..<SecretSchedule.longestWait { bench.tick() }
     #expect(bench.log.last == "expired 8")
     #expect(bench.schedule.hasWaiting)
     bench.tick()
     #expect(bench.log.last == "expired 9")
     #expect(!bench.schedule.hasWaiting)
-    // Their share is free again, and so is their place in the queue.
+    // Their share is free again, and so is their permit in the queue.
     bench.leave(0)
     #expect(bench.log.last == "expired 9")
   }
@@ -285,12 +285,12 @@ struct SecretScheduleTests {
           by: "\(Int.random(in: 0..<3, using: &random))",
           kind: Int.random(in: 0..<5, using: &random) == 0 ? .change : .attempt)
       case 45..<70:
-        if let id = bench.placed.randomElement(using: &random) {
+        if let id = bench.permitted.randomElement(using: &random) {
           startsWhenReady[id] = bench.startCount
           bench.makeReady(id)
         }
       case 70..<75:
-        if let id = bench.placed.randomElement(using: &random) { bench.leave(id) }
+        if let id = bench.permitted.randomElement(using: &random) { bench.leave(id) }
       case 75..<98:
         if let id = bench.running.randomElement(using: &random) { bench.finish(id) }
       default:
@@ -299,8 +299,8 @@ struct SecretScheduleTests {
       // An expectation for each would cost more than the schedule.
       if let fault = bench.fault(threads: threads, startsWhenReady) { return #expect(Bool(false), "\(fault)") }
     }
-    for _ in 0...SecretSchedule.patience { bench.tick() }
-    while let id = bench.placed.first ?? bench.running.first {
+    for _ in 0...SecretSchedule.longestWait { bench.tick() }
+    while let id = bench.permitted.first ?? bench.running.first {
       if bench.running.contains(id) { bench.finish(id) } else { bench.makeReady(id) }
     }
     #expect(bench.isEmpty)
@@ -310,7 +310,7 @@ struct SecretScheduleTests {
       bench.enter("\(number % 3)")
       fresh.enter("\(number % 3)")
     }
-    #expect(bench.placed.count == fresh.placed.count)
+    #expect(bench.permitted.count == fresh.permitted.count)
     #expect(bench.waiting(.attempt) == fresh.waiting(.attempt))
   }
 
@@ -381,7 +381,7 @@ struct Flood: Sendable, CustomTestStringConvertible {
 struct ScheduleBench {
   private(set) var schedule: SecretSchedule
   private(set) var log: [String] = []
-  private(set) var placed: [Int] = []
+  private(set) var permitted: [Int] = []
   private(set) var ready: [Int] = []
   private(set) var running: [Int] = []
   private(set) var granted: [Int] = []
@@ -402,18 +402,18 @@ struct ScheduleBench {
   func fault(threads: Int, _ startsWhenReady: [Int: Int]) -> String? {
     if running.count < min(threads, running.count + ready.count) { return "a thread is idle" }
     for kind in SecretSchedule.Kind.allCases {
-      if held(kind) > threads * SecretSchedule.places(kind) { return "\(held(kind)) places for \(kind)" }
+      if held(kind) > threads * SecretSchedule.permits(kind) { return "\(held(kind)) permits for \(kind)" }
       if waiting(kind) > threads * SecretSchedule.waiting(kind) { return "\(waiting(kind)) wait for \(kind)" }
     }
-    let places = SecretSchedule.Kind.allCases.reduce(0) { $0 + SecretSchedule.places($1) }
-    let mostOvertakes = threads * (SecretSchedule.overtakesPerThread + places)
+    let permits = SecretSchedule.Kind.allCases.reduce(0) { $0 + SecretSchedule.permits($1) }
+    let mostOvertakes = threads * (SecretSchedule.overtakesPerThread + permits)
     let overtaken = ready.first { startCount - (startsWhenReady[$0] ?? startCount) > mostOvertakes }
     return overtaken.map { "\($0) was overtaken more than \(mostOvertakes) times" }
   }
 
-  var isEmpty: Bool { placed.isEmpty && ready.isEmpty && running.isEmpty && waiting.isEmpty }
+  var isEmpty: Bool { permitted.isEmpty && ready.isEmpty && running.isEmpty && waiting.isEmpty }
   func isStarted(_ number: Int) -> Bool { log.contains("started \(number)") }
-  func held(_ kind: SecretSchedule.Kind) -> Int { (placed + ready + running).count { kinds[$0] == kind } }
+  func held(_ kind: SecretSchedule.Kind) -> Int { (permitted + ready + running).count { kinds[$0] == kind } }
   func waiting(_ kind: SecretSchedule.Kind) -> Int { waiting.count { kinds[$0] == kind } }
 
   /// - Parameter profile: one of its own unless given.
@@ -425,11 +425,11 @@ struct ScheduleBench {
     count += 1
     let name = SecretName(applicationID: application, profileID: profile ?? "\(number)", kind: .passcode)
     let request = SecretSchedule.Request(
-      kind: kind, holder: FairShares.Holder(caller: Array(caller.utf8), application: name.application), name: name)
+      kind: kind, tenant: FairShares.Tenant(caller: Array(caller.utf8), application: name.application), name: name)
     switch schedule.enter(request) {
-    case .placed(let id):
-      note(number, id, kind, "placed")
-      placed.append(number)
+    case .permitted(let id):
+      note(number, id, kind, "permitted")
+      permitted.append(number)
     case .waiting(let id):
       note(number, id, kind, "waiting")
       waiting.append(number)
@@ -446,7 +446,7 @@ struct ScheduleBench {
   }
 
   mutating func makeReady(_ number: Int) {
-    placed.removeAll { $0 == number }
+    permitted.removeAll { $0 == number }
     ready.append(number)
     perform(schedule.becameReady(ids[number]!))
   }
@@ -457,7 +457,7 @@ struct ScheduleBench {
   }
 
   mutating func leave(_ number: Int) {
-    placed.removeAll { $0 == number }
+    permitted.removeAll { $0 == number }
     perform(schedule.left(ids[number]!))
   }
 
@@ -477,7 +477,7 @@ struct ScheduleBench {
   private mutating func perform(_ actions: SecretSchedule.Actions) {
     for number in actions.granted.map({ numbers[$0]! }) {
       waiting.removeAll { $0 == number }
-      placed.append(number)
+      permitted.append(number)
       granted.append(number)
       log.append("granted \(number)")
     }
@@ -582,9 +582,9 @@ private struct FloodModel {
     let source = isGuess ? flood.guesses.randomElement(using: &random) ?? flood.people : flood.people
     let name = SecretName(
       applicationID: source.application, profileID: source.profile ?? "\(count)", kind: .passcode)
-    let holder = FairShares.Holder(caller: Array(source.caller.utf8), application: name.application)
-    switch schedule.enter(SecretSchedule.Request(kind: .attempt, holder: holder, name: name)) {
-    case .placed(let id):
+    let tenant = FairShares.Tenant(caller: Array(source.caller.utf8), application: name.application)
+    switch schedule.enter(SecretSchedule.Request(kind: .attempt, tenant: tenant, name: name)) {
+    case .permitted(let id):
       if !isGuess { arrivals[id] = now }
       after(Self.commit, .committed(id))
     case .waiting(let id):

@@ -2,17 +2,17 @@
 
 internal import Synchronization
 
-/// The places in which passcodes and gestures are hashed.
-final class SecretPlaces: Sendable {
+/// The permits in which passcodes and gestures are hashed.
+final class SecretPermits: Sendable {
   /// For a request that waits. One of the two runs, once, on any thread.
-  struct Patience: Sendable {
-    /// The place is given back if it is dropped.
-    var granted: @Sendable (SecretPlace) -> Void
+  struct Waiter: Sendable {
+    /// The permit is given back if it is dropped.
+    var granted: @Sendable (SecretPermit) -> Void
     var expired: @Sendable () -> Void
   }
 
   enum Entry: Sendable {
-    case place(SecretPlace)
+    case permit(SecretPermit)
     case waiting
     case nameHasItsShare
     case refused(SecretSchedule.Limit)
@@ -20,7 +20,7 @@ final class SecretPlaces: Sendable {
 
   private struct State: Sendable {
     var schedule: SecretSchedule
-    var waiting: [SecretSchedule.ID: Patience] = [:]
+    var waiting: [SecretSchedule.ID: Waiter] = [:]
     var work: [SecretSchedule.ID: @Sendable () -> Void] = [:]
     var isTicking = false
   }
@@ -35,16 +35,16 @@ final class SecretPlaces: Sendable {
     self.timer = timer
   }
 
-  func enter(_ request: SecretSchedule.Request, _ patience: Patience) -> Entry {
+  func enter(_ request: SecretSchedule.Request, _ longestWait: Waiter) -> Entry {
     let (entry, mustTick) = state.withLock { state in
       let entry = state.schedule.enter(request)
-      if case .waiting(let id) = entry { state.waiting[id] = patience }
+      if case .waiting(let id) = entry { state.waiting[id] = longestWait }
       defer { state.isTicking = state.isTicking || state.schedule.hasWaiting }
       return (entry, state.schedule.hasWaiting && !state.isTicking)
     }
     if mustTick { tickLater() }
     return switch entry {
-    case .placed(let id): .place(SecretPlace(id, of: self))
+    case .permitted(let id): .permit(SecretPermit(id, of: self))
     case .waiting: .waiting
     case .nameHasItsShare: .nameHasItsShare
     case .refused(let limit): .refused(limit)
@@ -52,9 +52,9 @@ final class SecretPlaces: Sendable {
   }
 
   /// How many requests are at which stage.
-  var load: (waiting: Int, placed: Int, running: Int) { state.withLock { $0.schedule.load } }
+  var load: (waiting: Int, permitted: Int, running: Int) { state.withLock { $0.schedule.load } }
 
-  // MARK: Places
+  // MARK: Permits
 
   fileprivate func leave(_ id: SecretSchedule.ID) {
     perform { $0.schedule.left(id) }
@@ -83,8 +83,8 @@ final class SecretPlaces: Sendable {
         perform { $0.schedule.finished(id) }
       }
     }
-    for (id, patience) in granted { patience?.granted(SecretPlace(id, of: self)) }
-    for patience in expired { patience?.expired() }
+    for (id, longestWait) in granted { longestWait?.granted(SecretPermit(id, of: self)) }
+    for longestWait in expired { longestWait?.expired() }
   }
 
   // MARK: Waiting
@@ -103,41 +103,41 @@ final class SecretPlaces: Sendable {
   }
 }
 
-/// A place for one hash: used once, or given back when it is dropped.
-final class SecretPlace: Sendable {
+/// A permit for one hash: used once, or given back when it is dropped.
+final class SecretPermit: Sendable {
   private let id: SecretSchedule.ID
-  private let places: SecretPlaces
+  private let permits: SecretPermits
   private let isUsed = Atomic<Bool>(false)
 
-  fileprivate init(_ id: SecretSchedule.ID, of places: SecretPlaces) {
+  fileprivate init(_ id: SecretSchedule.ID, of permits: SecretPermits) {
     self.id = id
-    self.places = places
+    self.permits = permits
   }
 
   deinit {
-    if !isUsed.load(ordering: .relaxed) { places.leave(id) }
+    if !isUsed.load(ordering: .relaxed) { permits.leave(id) }
   }
 
   /// Once.
   func run(_ work: @escaping @Sendable () -> Void) {
-    precondition(!isUsed.exchange(true, ordering: .relaxed), "a place serves once")
-    places.run(work, in: id)
+    precondition(!isUsed.exchange(true, ordering: .relaxed), "a permit serves once")
+    permits.run(work, in: id)
   }
 }
 
-/// A place on its way to the first taker.
-final class OfferedPlace: Sendable {
-  private let place: Mutex<SecretPlace?>
+/// A permit on its way to the first taker.
+final class OfferedPermit: Sendable {
+  private let permit: Mutex<SecretPermit?>
 
-  init(_ place: SecretPlace) {
-    self.place = Mutex(place)
+  init(_ permit: SecretPermit) {
+    self.permit = Mutex(permit)
   }
 
   /// `nil` from the second time on.
-  func take() -> SecretPlace? {
-    place.withLock { place in
-      defer { place = nil }
-      return place
+  func take() -> SecretPermit? {
+    permit.withLock { permit in
+      defer { permit = nil }
+      return permit
     }
   }
 }

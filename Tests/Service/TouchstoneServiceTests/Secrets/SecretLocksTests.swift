@@ -5,8 +5,8 @@ import TouchstonePolicy
 @testable import TouchstoneService
 
 /// The order of admissions and verdicts at one secret.
-struct SecretGateTests {
-  private let bench = GateBench()
+struct SecretLocksTests {
+  private let bench = LockBench()
   private let passcode = SecretName(applicationID: "bank", profileID: "alice", kind: .passcode)
 
   // MARK: Names
@@ -30,43 +30,43 @@ struct SecretGateTests {
     #expect(SecretName(applicationID: long, profileID: "", kind: .passcode).application == Array(long.utf8))
   }
 
-  // MARK: Turns
+  // MARK: Locks
 
   @Test func theFirstTurnComesAtOnceAndTheOthersOneByOneInOrder() {
     for number in 1...3 { bench.enter(passcode, number) }
-    #expect(bench.log == ["turn 1"])
+    #expect(bench.log == ["lock 1"])
     bench.end(1)
-    #expect(bench.log == ["turn 1", "turn 2"])
+    #expect(bench.log == ["lock 1", "lock 2"])
     bench.end(2)
     bench.end(3)
-    #expect(bench.log == ["turn 1", "turn 2", "turn 3"])
+    #expect(bench.log == ["lock 1", "lock 2", "lock 3"])
   }
 
   @Test func anotherSecretWaitsForNobody() {
     bench.enter(passcode, 1)
     bench.enter(SecretName(applicationID: "bank", profileID: "bob", kind: .passcode), 2)
-    #expect(bench.log == ["turn 1", "turn 2"])
+    #expect(bench.log == ["lock 1", "lock 2"])
   }
 
   @Test func aTurnThatIsDroppedEnds() {
     bench.enter(passcode, 1)
     bench.enter(passcode, 2)
     bench.drop(1)
-    #expect(bench.log == ["turn 1", "turn 2"])
+    #expect(bench.log == ["lock 1", "lock 2"])
     // And ending it twice ends nobody else's.
-    let turn = bench.turn(2)
+    let lock = bench.lock(2)
     bench.enter(passcode, 3)
     bench.enter(passcode, 4)
-    turn?.end()
-    turn?.end()
-    #expect(bench.log == ["turn 1", "turn 2", "turn 3"])
+    lock?.end()
+    lock?.end()
+    #expect(bench.log == ["lock 1", "lock 2", "lock 3"])
   }
 
   @Test func aVerdictGoesBeforeAdmissions() {
     for number in 1...3 { bench.enter(passcode, number) }
     bench.enterWithVerdict(passcode, 4)
     bench.end(1)
-    #expect(bench.log == ["turn 1", "turn 4"])
+    #expect(bench.log == ["lock 1", "lock 4"])
   }
 
   // MARK: Waiting for a verdict
@@ -78,11 +78,11 @@ struct SecretGateTests {
     bench.wait(2)
     bench.end(3)
     bench.enterWithVerdict(passcode, 4)
-    #expect(bench.log == ["turn 1", "turn 2", "turn 3", "turn 4"])
+    #expect(bench.log == ["lock 1", "lock 2", "lock 3", "lock 4"])
     bench.endWithVerdict(4)
     bench.end(1)
     bench.end(2)
-    #expect(bench.log.suffix(2) == ["turn 1", "turn 2"])
+    #expect(bench.log.suffix(2) == ["lock 1", "lock 2"])
   }
 
   // R14: the verdict may have been written by another process.
@@ -90,26 +90,26 @@ struct SecretGateTests {
     bench.enter(passcode, 1)
     bench.wait(1)
     bench.timer.fire()
-    #expect(bench.log == ["turn 1", "turn 1"])
+    #expect(bench.log == ["lock 1", "lock 1"])
     bench.wait(1)
     bench.timer.fire()
     bench.end(1)
     bench.timer.fire()
-    #expect(bench.log == ["turn 1", "turn 1", "turn 1"])
+    #expect(bench.log == ["lock 1", "lock 1", "lock 1"])
     #expect(!bench.timer.isSet)
   }
 
   @Test func nobodyWaitsForEver() {
     bench.enter(passcode, 1)
-    for _ in 0..<SecretGate.patience {
+    for _ in 0..<SecretLocks.longestWait {
       bench.wait(1)
       bench.timer.fire()
     }
     #expect(bench.log.last == "expired 1")
-    #expect(bench.log.count == SecretGate.patience + 1)
+    #expect(bench.log.count == SecretLocks.longestWait + 1)
     // A verdict in between does not make it start anew.
     bench.enter(passcode, 2)
-    for _ in 0..<SecretGate.patience {
+    for _ in 0..<SecretLocks.longestWait {
       bench.wait(2)
       bench.enterWithVerdict(passcode, 3)
       bench.endWithVerdict(3)
@@ -122,7 +122,7 @@ struct SecretGateTests {
   // MARK: Bounds
 
   @Test func soManyAttemptsAtOneSecretAndNoMore() {
-    for number in 0..<SecretGate.attemptsPerSecret { #expect(bench.enter(passcode, number)) }
+    for number in 0..<SecretLocks.attemptsPerSecret { #expect(bench.enter(passcode, number)) }
     #expect(!bench.enter(passcode, 1_000))
     #expect(bench.enter(SecretName(applicationID: "bank", profileID: "bob", kind: .passcode), 1_001))
     // Waiting is waiting, whatever for.
@@ -145,14 +145,14 @@ struct SecretGateTests {
       }
       return count
     }
-    #expect(count("game", "web") == SecretGate.attempts * 2 / 3 + 1)
+    #expect(count("game", "web") == SecretLocks.attempts * 2 / 3 + 1)
     #expect(bench.refusal == .share(.application))
-    #expect(count("shop", "web") > SecretGate.attempts / 100)
-    #expect(count("game", "mobile") > SecretGate.attempts / 100)
-    #expect(count("bank", "mobile") > SecretGate.attempts / 20)
+    #expect(count("shop", "web") > SecretLocks.attempts / 100)
+    #expect(count("game", "mobile") > SecretLocks.attempts / 100)
+    #expect(count("bank", "mobile") > SecretLocks.attempts / 20)
     // A verdict is never refused.
     bench.enterWithVerdict(passcode, -1)
-    #expect(bench.log.last == "turn -1")
+    #expect(bench.log.last == "lock -1")
   }
 
   @Test func soManyAttemptsInAllAndNoMore() {
@@ -164,32 +164,32 @@ struct SecretGateTests {
         count += 1
       }
     }
-    #expect(count == SecretGate.attempts)
+    #expect(count == SecretLocks.attempts)
     bench.enterWithVerdict(passcode, -2)
-    #expect(bench.log.last == "turn -2")
+    #expect(bench.log.last == "lock -2")
     bench.end(-2)
     bench.end(1)
     #expect(bench.enter(passcode, -3))
   }
 }
 
-/// Visitors by number, on one thread.
-private final class GateBench: Sendable {
+/// Waiters by number, on one thread.
+private final class LockBench: Sendable {
   let timer = ManualTimer()
-  private let gate: SecretGate
+  private let locks: SecretLocks
   private let entries = Mutex<[String]>([])
-  private let turns = Mutex<[Int: SecretTurn]>([:])
+  private let held = Mutex<[Int: SecretLock]>([:])
   private let refusals = Mutex<SecretSchedule.Limit?>(nil)
 
   init() {
-    gate = SecretGate(timer: timer)
+    locks = SecretLocks(timer: timer)
   }
 
   var log: [String] { entries.withLock { $0 } }
 
   @discardableResult
   func enter(_ name: SecretName, _ number: Int, by caller: String = "web") -> Bool {
-    let limit = gate.enter(name, visitor(number, at: name, of: caller))
+    let limit = locks.enter(name, waiter(number, at: name, of: caller))
     refusals.withLock { $0 = limit }
     return limit == nil
   }
@@ -198,23 +198,23 @@ private final class GateBench: Sendable {
   var refusal: SecretSchedule.Limit? { refusals.withLock { $0 } }
 
   func enterWithVerdict(_ name: SecretName, _ number: Int) {
-    gate.enterAhead(name, visitor(number, at: name, of: "web"))
+    locks.enterAhead(name, waiter(number, at: name, of: "web"))
   }
 
-  private func visitor(_ number: Int, at name: SecretName, of caller: String) -> SecretGate.Visitor {
-    SecretGate.Visitor(
-      holder: FairShares.Holder(caller: Array(caller.utf8), application: name.application),
+  private func waiter(_ number: Int, at name: SecretName, of caller: String) -> SecretLocks.Waiter {
+    SecretLocks.Waiter(
+      tenant: FairShares.Tenant(caller: Array(caller.utf8), application: name.application),
       execute: { $0() },
-      step: { [self] turn in
-        entries.withLock { $0.append("turn \(number)") }
-        turns.withLock { $0[number] = turn }
+      step: { [self] lock in
+        entries.withLock { $0.append("lock \(number)") }
+        held.withLock { $0[number] = lock }
       },
       expired: { [self] in entries.withLock { $0.append("expired \(number)") } })
   }
 
-  func turn(_ number: Int) -> SecretTurn? { turns.withLock { $0.removeValue(forKey: number) } }
-  func drop(_ number: Int) { _ = turn(number) }
-  func end(_ number: Int) { turn(number)?.end() }
-  func endWithVerdict(_ number: Int) { turn(number)?.endWithVerdict() }
-  func wait(_ number: Int) { turn(number)?.wait() }
+  func lock(_ number: Int) -> SecretLock? { held.withLock { $0.removeValue(forKey: number) } }
+  func drop(_ number: Int) { _ = lock(number) }
+  func end(_ number: Int) { lock(number)?.end() }
+  func endWithVerdict(_ number: Int) { lock(number)?.endWithVerdict() }
+  func wait(_ number: Int) { lock(number)?.wait() }
 }

@@ -1,12 +1,12 @@
 // Orders the admissions and verdicts of one secret, one after another (R14).
 //
-// The gate is an order, not a guard: what holds across processes is the store's compare-and-set. Within this process it
-// spares the conflicts, and it is where attempts wait while the whole budget is being verified.
+// A lock guards nothing: what holds across processes is the store's compare-and-set. Within this process it spares the
+// conflicts, and it is where attempts wait while the whole budget is being verified.
 
 internal import Synchronization
 internal import TouchstonePolicy
 
-/// One secret of one profile, by its bytes: the gate's key, and what its verifier is bound to.
+/// One secret of one profile, by its bytes: the lock's key, and what its verifier is bound to.
 struct SecretName: Sendable, Hashable {
   /// Application, profile and kind, the texts behind their lengths.
   let bytes: [UInt8]
@@ -44,29 +44,29 @@ public protocol DelayedExecutor: Sendable {
 }
 
 /// One queue for each secret that is asked about now.
-final class SecretGate: Sendable {
+final class SecretLocks: Sendable {
   /// Attempts at one secret, waiting or at work: no person makes more at one time.
   static let attemptsPerSecret = 256
   /// At all secrets together. Each holds a call, so this is what a flood may take of memory: a few MiB. No application
   /// holds what is left for the others.
   static let attempts = 8_192
-  /// How often a visitor that waits for a verdict looks again, because another process may have written it.
+  /// How often a waiter that waits for a verdict looks again, because another process may have written it.
   static let interval = Duration.milliseconds(100)
   /// How long anybody waits for a verdict, in intervals: the ten seconds after which one counts as lost.
-  static let patience = 100
+  static let longestWait = 100
 
-  typealias Step = @Sendable (SecretTurn) -> Void
+  typealias Step = @Sendable (SecretLock) -> Void
 
-  /// A visitor in the queue.
-  struct Visitor: Sendable {
-    /// Whose share of the gate it takes.
-    var holder: FairShares.Holder
+  /// A waiter in the queue.
+  struct Waiter: Sendable {
+    /// Whose share of all locks and waiters it takes.
+    var tenant: FairShares.Tenant
     /// Runs the step on the event loop of its call.
     var execute: @Sendable (@escaping @Sendable () -> Void) -> Void
     var step: Step
-    /// Runs instead of the step where the patience is over.
+    /// Runs instead of the step after the longest wait.
     var expired: @Sendable () -> Void
-    /// Runs before the visitor begins to wait for a verdict.
+    /// Runs before the waiter begins to wait for a verdict.
     var parks: @Sendable () -> Void = {}
     /// The tick at which it began to wait for a verdict.
     var waitsSince: Int?
@@ -74,21 +74,21 @@ final class SecretGate: Sendable {
 
   private struct Lane: Sendable {
     var isTaken = false
-    var queue: [Visitor] = []
+    var queue: [Waiter] = []
     /// Waiting for a verdict.
-    var parked: [Visitor] = []
+    var parked: [Waiter] = []
 
     var isEmpty: Bool { !isTaken && queue.isEmpty && parked.isEmpty }
     var count: Int { queue.count + parked.count + (isTaken ? 1 : 0) }
 
-    /// False if another visitor has it.
+    /// False if another waiter has it.
     mutating func take() -> Bool {
       defer { isTaken = true }
       return !isTaken
     }
 
-    mutating func add(_ visitor: Visitor, at index: Int) -> Entry {
-      queue.insert(visitor, at: index)
+    mutating func add(_ waiter: Waiter, at index: Int) -> Entry {
+      queue.insert(waiter, at: index)
       return .queued
     }
   }
@@ -97,7 +97,7 @@ final class SecretGate: Sendable {
 
   private struct State: Sendable {
     var lanes: [SecretName: Lane] = [:]
-    var shares = FairShares(capacity: SecretGate.attempts)
+    var shares = FairShares(capacity: SecretLocks.attempts)
     var tick = 0
     var isTicking = false
   }
@@ -109,59 +109,59 @@ final class SecretGate: Sendable {
     self.timer = timer
   }
 
-  /// For an admission. Runs the visitor's step when it is its turn: before `enter` returns if no visitor is ahead.
+  /// For an admission. Runs the waiter's step when it has the lock: before `enter` returns if no waiter is ahead.
   ///
   /// - Returns: the limit where too many wait, and nothing will run.
-  func enter(_ name: SecretName, _ visitor: Visitor) -> SecretSchedule.Limit? {
+  func enter(_ name: SecretName, _ waiter: Waiter) -> SecretSchedule.Limit? {
     let entry = state.withLock { state -> Entry in
       var lane = state.lanes[name] ?? Lane()
       if lane.count >= Self.attemptsPerSecret { return .refused(.secret) }
-      if let limit = state.shares.limit(for: visitor.holder) { return .refused(.share(limit)) }
+      if let limit = state.shares.limit(for: waiter.tenant) { return .refused(.share(limit)) }
       defer { state.lanes[name] = lane }
-      state.shares.take(for: visitor.holder)
-      return lane.take() ? .taken : lane.add(visitor, at: lane.queue.endIndex)
+      state.shares.take(for: waiter.tenant)
+      return lane.take() ? .taken : lane.add(waiter, at: lane.queue.endIndex)
     }
-    return run(entry, name, visitor)
+    return run(entry, name, waiter)
   }
 
-  /// For a verdict, or where a place is kept: it goes before all others and is never refused, since there are no more
-  /// than places to verify in.
-  func enterAhead(_ name: SecretName, _ visitor: Visitor) {
+  /// For a verdict, or where a permit is kept: it goes before all others and is never refused, since there are no more
+  /// than permits to verify in.
+  func enterAhead(_ name: SecretName, _ waiter: Waiter) {
     let entry = state.withLock { state -> Entry in
-      state.shares.take(for: visitor.holder)
+      state.shares.take(for: waiter.tenant)
       var lane = state.lanes[name] ?? Lane()
       defer { state.lanes[name] = lane }
-      return lane.take() ? .taken : lane.add(visitor, at: lane.queue.startIndex)
+      return lane.take() ? .taken : lane.add(waiter, at: lane.queue.startIndex)
     }
-    _ = run(entry, name, visitor)
+    _ = run(entry, name, waiter)
   }
 
-  private func run(_ entry: Entry, _ name: SecretName, _ visitor: Visitor) -> SecretSchedule.Limit? {
+  private func run(_ entry: Entry, _ name: SecretName, _ waiter: Waiter) -> SecretSchedule.Limit? {
     switch entry {
     case .refused(let limit): return limit
     case .queued: return nil
     case .taken:
-      visitor.step(SecretTurn(at: self, name, visitor))
+      waiter.step(SecretLock(at: self, name, waiter))
       return nil
     }
   }
 
-  // MARK: Turns
+  // MARK: Locks
 
-  /// - Parameter isParking: the visitor waits for a verdict instead of leaving.
-  fileprivate func end(_ name: SecretName, of visitor: Visitor, hasVerdict: Bool, isParking: Bool) {
-    let (next, mustTick) = state.withLock { state -> (Visitor?, Bool) in
-      guard var lane = state.lanes[name] else { preconditionFailure("a turn belongs to a secret that is asked about") }
+  /// - Parameter isParking: the waiter waits for a verdict instead of leaving.
+  fileprivate func end(_ name: SecretName, of waiter: Waiter, hasVerdict: Bool, isParking: Bool) {
+    let (next, mustTick) = state.withLock { state -> (Waiter?, Bool) in
+      guard var lane = state.lanes[name] else { preconditionFailure("a lock belongs to a secret that is asked about") }
       if hasVerdict {
         lane.queue += lane.parked
         lane.parked = []
       }
       if isParking {
-        var visitor = visitor
-        visitor.waitsSince = visitor.waitsSince ?? state.tick
-        lane.parked.append(visitor)
+        var waiter = waiter
+        waiter.waitsSince = waiter.waitsSince ?? state.tick
+        lane.parked.append(waiter)
       } else {
-        state.shares.giveBack(by: visitor.holder)
+        state.shares.giveBack(by: waiter.tenant)
       }
       let next = lane.queue.isEmpty ? nil : lane.queue.removeFirst()
       lane.isTaken = next != nil
@@ -174,9 +174,9 @@ final class SecretGate: Sendable {
     if let next { hand(name, to: next) }
   }
 
-  private func hand(_ name: SecretName, to visitor: Visitor) {
-    let turn = SecretTurn(at: self, name, visitor)
-    visitor.execute { visitor.step(turn) }
+  private func hand(_ name: SecretName, to waiter: Waiter) {
+    let lock = SecretLock(at: self, name, waiter)
+    waiter.execute { waiter.step(lock) }
   }
 
   // MARK: Waiting for a verdict
@@ -185,21 +185,21 @@ final class SecretGate: Sendable {
     timer.after(Self.interval) { [weak self] in self?.tick() }
   }
 
-  /// All waiting visitors look again, or give up.
+  /// All waiting waiters look again, or give up.
   private func tick() {
-    let (due, expired, goesOn) = state.withLock { state -> ([(SecretName, Visitor)], [Visitor], Bool) in
+    let (due, expired, goesOn) = state.withLock { state -> ([(SecretName, Waiter)], [Waiter], Bool) in
       state.tick += 1
-      var due: [(SecretName, Visitor)] = []
-      var expired: [Visitor] = []
+      var due: [(SecretName, Waiter)] = []
+      var expired: [Waiter] = []
       // In the names' order, so that a simulation sees the same each time.
       let waiting = state.lanes.filter { !$0.value.parked.isEmpty }.keys
       for name in waiting.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) }) {
         guard var lane = state.lanes[name] else { continue }
-        let hasPatience = { [tick = state.tick] (visitor: Visitor) in
-          tick - (visitor.waitsSince ?? tick) < Self.patience
+        let mayWait = { [tick = state.tick] (waiter: Waiter) in
+          tick - (waiter.waitsSince ?? tick) < Self.longestWait
         }
-        expired += lane.parked.filter { !hasPatience($0) }
-        lane.queue += lane.parked.filter(hasPatience)
+        expired += lane.parked.filter { !mayWait($0) }
+        lane.queue += lane.parked.filter(mayWait)
         lane.parked = []
         if !lane.isTaken, !lane.queue.isEmpty {
           lane.isTaken = true
@@ -207,51 +207,51 @@ final class SecretGate: Sendable {
         }
         state.lanes[name] = lane.isEmpty ? nil : lane
       }
-      for visitor in expired { state.shares.giveBack(by: visitor.holder) }
+      for waiter in expired { state.shares.giveBack(by: waiter.tenant) }
       state.isTicking = !waiting.isEmpty
       return (due, expired, state.isTicking)
     }
     if goesOn { tickLater() }
-    for visitor in expired { visitor.execute(visitor.expired) }
-    for (name, visitor) in due { hand(name, to: visitor) }
+    for waiter in expired { waiter.execute(waiter.expired) }
+    for (name, waiter) in due { hand(name, to: waiter) }
   }
 }
 
 /// The right to admit or settle at one secret, until it is ended or dropped.
-final class SecretTurn: Sendable {
-  private let gate: SecretGate
+final class SecretLock: Sendable {
+  private let locks: SecretLocks
   private let name: SecretName
-  private let visitor: SecretGate.Visitor
+  private let waiter: SecretLocks.Waiter
   private let isEnded = Atomic<Bool>(false)
 
-  fileprivate init(at gate: SecretGate, _ name: SecretName, _ visitor: SecretGate.Visitor) {
-    self.gate = gate
+  fileprivate init(at locks: SecretLocks, _ name: SecretName, _ waiter: SecretLocks.Waiter) {
+    self.locks = locks
     self.name = name
-    self.visitor = visitor
+    self.waiter = waiter
   }
 
   deinit {
     end()
   }
 
-  /// It is the next one's turn.
+  /// It is the next one's lock.
   func end() {
     end(hasVerdict: false, isParking: false)
   }
 
-  /// A verdict was written, so visitors that wait for one look again.
+  /// A verdict was written, so waiters that wait for one look again.
   func endWithVerdict() {
     end(hasVerdict: true, isParking: false)
   }
 
-  /// The budget is in flight: the visitor's step runs again, in another turn, when a verdict is in or soon.
+  /// The budget is in flight: the waiter's step runs again, in another lock, when a verdict is in or soon.
   func wait() {
-    visitor.parks()
+    waiter.parks()
     end(hasVerdict: false, isParking: true)
   }
 
   private func end(hasVerdict: Bool, isParking: Bool) {
     guard !isEnded.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    gate.end(name, of: visitor, hasVerdict: hasVerdict, isParking: isParking)
+    locks.end(name, of: waiter, hasVerdict: hasVerdict, isParking: isParking)
   }
 }

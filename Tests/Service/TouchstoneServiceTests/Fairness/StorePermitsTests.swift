@@ -10,12 +10,12 @@ import TouchstoneStore
 @testable import TouchstoneService
 
 /// A crowd of lists, profiles or erasures of one caller, and others beside it. The store does what a test lets go.
-struct StoreTurnsTests {
+struct StorePermitsTests {
   struct Method: Sendable, CustomTestStringConvertible {
     var path: String
     var work: MemoryStore.HeldWork
-    var places: Int
-    /// How often each call asks the store in its turn.
+    var permits: Int
+    /// How often each call asks the store in its place.
     var steps = 1
     var request: @Sendable (_ application: String, _ profile: String) -> any WireMessage
 
@@ -23,14 +23,14 @@ struct StoreTurnsTests {
 
     static let all = [
       Method(
-        path: "BindingService/ListBindings", work: .bindingReads, places: StoreTurns.Kind.bindingReads.places,
+        path: "BindingService/ListBindings", work: .bindingReads, permits: StorePermits.Kind.bindingReads.permits,
         request: { V1.ListBindingsRequest(applicationID: $0, profileID: $1) }),
       // The active ones, and those that are revoked.
       Method(
-        path: "AdministrationService/GetProfile", work: .bindingReads, places: StoreTurns.Kind.bindingReads.places,
+        path: "AdministrationService/GetProfile", work: .bindingReads, permits: StorePermits.Kind.bindingReads.permits,
         steps: 2, request: { V1.GetProfileRequest(applicationID: $0, profileID: $1) }),
       Method(
-        path: "AdministrationService/EraseProfile", work: .erasures, places: StoreTurns.Kind.erasures.places,
+        path: "AdministrationService/EraseProfile", work: .erasures, permits: StorePermits.Kind.erasures.permits,
         request: { V1.EraseProfileRequest(applicationID: $0, profileID: $1, reason: "asked for it") }),
     ]
   }
@@ -62,7 +62,7 @@ struct StoreTurnsTests {
       maximum = max(maximum, bench.store.heldCount(method.work))
       return false
     }
-    #expect(maximum == method.places)
+    #expect(maximum == method.permits)
     #expect(steps == 100 * method.steps)
     #expect(calls.allSatisfy(isAnswered))
   }
@@ -72,11 +72,11 @@ struct StoreTurnsTests {
     bench.store.hold(method.work)
     _ = try crowd(method, 100)
     let calls = try (0..<5).map { _ in try begin(method, by: other.key, in: other.application) }
-    // For each of them one of the crowd's, and those that had their turns.
-    #expect(bench.go(method.work) { calls.allSatisfy(isAnswered) } <= (2 * calls.count + method.places) * method.steps)
+    // For each of them one of the crowd's, and those that had their permits.
+    #expect(bench.go(method.work) { calls.allSatisfy(isAnswered) } <= (2 * calls.count + method.permits) * method.steps)
   }
 
-  /// However many events they erase: a turn lasts until the profile is gone.
+  /// However many events they erase: a permit lasts until the profile is gone.
   @Test(arguments: [TestKey.shop, TestKey.bank])
   func twoErasuresOfOneApplicationKeepNoOtherApplicationWaiting(key: String) throws {
     let erasure = try #require(Method.all.last)
@@ -93,10 +93,10 @@ struct StoreTurnsTests {
   @Test(arguments: Method.all)
   func tooManyOfOneCallerLeaveRoomForOthers(_ method: Method) throws {
     bench.store.hold(method.work)
-    let calls = try crowd(method, StoreTurns.maximumWaiting)
+    let calls = try crowd(method, StorePermits.maximumWaiting)
     let refused = calls.filter(isRefused)
     // A third is for the caller's other applications, and for other callers.
-    #expect(refused.count > StoreTurns.maximumWaiting / 4 && refused.count < StoreTurns.maximumWaiting / 2)
+    #expect(refused.count > StorePermits.maximumWaiting / 4 && refused.count < StorePermits.maximumWaiting / 2)
     #expect(refused.allSatisfy { $0.error?.quotas.map(\.subject) == ["caller:shop"] })
     for key in [TestKey.bank, TestKey.shop] {
       #expect(try !isRefused(begin(method, by: key, in: "other")))
@@ -109,21 +109,21 @@ struct StoreTurnsTests {
 
   /// Each holds certificates while it waits.
   @Test func fewerBindingsWithCertificatesWait() throws {
-    let turns = StoreTurns(.keyProofs)
-    let finish = Mutex<[StoreTurns.Completion<Void>]>([])
-    var placed = 0
-    for number in 0..<StoreTurns.maximumWaiting {
+    let permits = StorePermits(.keyProofs)
+    let finish = Mutex<[StorePermits.Completion<Void>]>([])
+    var permitted = 0
+    for number in 0..<StorePermits.maximumWaiting {
       do throws(RequestError) {
-        try turns.take(
+        try permits.take(
           for: Caller(identity: "caller \(number)"), applicationID: "shop \(number)", isWanted: { true },
           work: { completion in finish.withLock { $0.append(completion) } }, completion: { _ in })
-        placed += 1
+        permitted += 1
       } catch {
         #expect(error.code == .resourceExhausted)
       }
     }
-    #expect(placed == StoreTurns.Kind.keyProofs.places + StoreTurns.Kind.keyProofs.waiting)
-    #expect(StoreTurns.Kind.keyProofs.waiting * 4 < StoreTurns.maximumWaiting)
+    #expect(permitted == StorePermits.Kind.keyProofs.permits + StorePermits.Kind.keyProofs.waiting)
+    #expect(StorePermits.Kind.keyProofs.waiting * 4 < StorePermits.maximumWaiting)
     while let completion = finish.withLock({ $0.popLast() }) { completion(.success(())) }
   }
 
