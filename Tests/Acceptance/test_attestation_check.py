@@ -2,6 +2,7 @@
 
 import base64
 import datetime
+import functools
 import hashlib
 import json
 from pathlib import Path
@@ -48,6 +49,12 @@ def verdicts(*arguments):
     return checked.returncode, [json.loads(line) for line in checked.stdout.splitlines()]
 
 
+@functools.cache
+def verdicts_alone():
+    """Of all vectors, without a policy."""
+    return verdicts(*FILES)
+
+
 def case(file, name):
     return next(case for case in json.loads((VECTORS / file).read_text()) if case["id"] == name)
 
@@ -58,7 +65,7 @@ def written(path, *cases):
 
 
 def test_every_vector_comes_out_as_expected():
-    code, found = verdicts(*FILES)
+    code, found = verdicts_alone()
     unexpected = {
         (verdict["id"], verdict["proof"]): f"{verdict.get('reason')}: {verdict.get('detail')}"
         for verdict in found
@@ -622,7 +629,7 @@ def test_a_policy_refuses_no_less_than_the_proof_alone(tmp_path):
         "passkeys": DEMO | {"user_verification": "preferred"},
     }
     demands = policy(tmp_path / "policy.yaml", shop=settings)
-    _, alone = verdicts(*FILES)
+    _, alone = verdicts_alone()
     _, with_policy = verdicts("--policy", demands, *FILES)
     decided = {case["id"] for case in alone if case.get("expect") == "policy"}
     accepted = {(case["id"], case["proof"]) for case in alone if case["verdict"] == "accepted"}

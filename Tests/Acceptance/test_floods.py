@@ -131,3 +131,5 @@ def test_calls_of_one_application_that_wait_refuse_nobody_in_another(start, call
     with Waiting(lambda number: call(callers[number % CONNECTIONS], number)):
         for _ in range(LOGINS):
             bank.login(phone)
+    # The calls that are still open would delay its end.
+    server.kill()

@@ -129,7 +129,7 @@ class CountedService:
         return self._counts.with_suffix(f".out.{self._dumps}")
 
 
-def count():
+def count_scenarios():
     """The figures of each scenario."""
     install("callgrind")
     with tempfile.TemporaryDirectory(prefix="touchstone-instructions-") as directory:
@@ -154,7 +154,7 @@ def system():
 
 
 def main():
-    figures, here = count(), system()
+    figures, here = count_scenarios(), system()
     if os.environ.get("ACCEPT"):
         THRESHOLDS.write_text(json.dumps({"system": here, "thresholds": figures}, indent=2) + "\n")
     committed = json.loads(THRESHOLDS.read_text())
