@@ -3,6 +3,7 @@
 // A ProfileTouchID has no key whose possession could be proven: its later bearer is taken for its device (R30).
 
 internal import DispatchRPC
+internal import Encodings
 internal import Synchronization
 internal import TouchstoneAttestation
 internal import TouchstoneCodec
