@@ -98,8 +98,8 @@ package enum Base64 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// `nil` for a character outside of the alphabet, an impossible length, padding that does not fit, and unused bits that
-  /// are not zero.
+  /// `nil` for a character outside of the alphabet, an impossible length, padding that does not fit, and unused bits
+  /// that are not zero.
   package static func decode(_ text: String, padding: Padding = .required) -> [UInt8]? {
     var text = text
     return text.withUTF8 { decode($0, padding: padding) }

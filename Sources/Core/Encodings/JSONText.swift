@@ -1,8 +1,8 @@
 // Texts as JSON has them.
 
 package enum JSONText {
-  /// A JSON string, which is also a double-quoted text of YAML 1.2 and safe to print: control characters, line separators
-  /// and byte order marks are escaped.
+  /// A JSON string, which is also a double-quoted text of YAML 1.2 and safe to print: control characters, line
+  /// separators and byte order marks are escaped.
   package static func quoted(_ text: String) -> String {
     var quoted = "\""
     for scalar in text.unicodeScalars {
