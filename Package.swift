@@ -82,28 +82,30 @@ let package = Package(
     .target(name: "CTouchstoneProto", dependencies: ["CProtobufC"], path: "Sources/Core/CTouchstoneProto"),
 
     // Knows nothing of Touchstone.
+    // Bytes, times and texts in the forms that others read, too: Base64, hexadecimal digits, the calendar, JSON's strings.
+    library("Core", "Encodings"),
     library("RPC", "MonotonicClock"),
-    library("RPC", "DispatchRPC", ["MonotonicClock", "CNGHTTP2", "COpenSSL", "CZlib", "CEpoll"]),
-    library("RPC", "DispatchHTTP", ["DispatchRPC"]),
+    library("RPC", "DispatchRPC", ["Encodings", "MonotonicClock", "CNGHTTP2", "COpenSSL", "CZlib", "CEpoll"]),
+    library("RPC", "DispatchHTTP", ["DispatchRPC", "Encodings"]),
     library("RPC", "DispatchPool", ["MonotonicClock"]),
     library("RPC", "RPCChannel", ["DispatchRPC", "DispatchPool"]),
 
     // The rules, the bytes, the store: each alone.
     library("Core", "TouchstonePolicy"),
     library("Commands", "DecisionTables", ["TouchstonePolicy"]),
-    library("Core", "TouchstoneCodec", ["CTouchstoneProto", "CProtobufC"]),
-    library("Core", "TouchstoneStore", ["TouchstonePolicy", crypto]),
+    library("Core", "TouchstoneCodec", ["Encodings", "CTouchstoneProto", "CProtobufC"]),
+    library("Core", "TouchstoneStore", ["Encodings", "TouchstonePolicy", crypto]),
     library("Stores", "TouchstoneStoreSQLite", ["TouchstoneStore", "TouchstonePolicy", "FilePermissions", "CSQLite"]),
     library(
       "Stores", "TouchstoneStorePostgres",
-      ["TouchstoneStore", "TouchstonePolicy", "DispatchPool", "CPostgres", "CEpoll"]),
+      ["TouchstoneStore", "TouchstonePolicy", "Encodings", "DispatchPool", "CPostgres", "CEpoll"]),
     library(
-      "Core", "TouchstoneCrypto", ["CArgon2", "CCryptoMB", crypto],
+      "Core", "TouchstoneCrypto", ["Encodings", "CArgon2", "CCryptoMB", crypto],
       defines: isAccelerated ? [.define("ACCELERATED")] : []),
     // Judges bytes that phones send: against roots, a time and what is expected, without I/O.
     .target(
       name: "TouchstoneAttestation",
-      dependencies: ["COpenSSL", crypto, .product(name: "SwiftASN1", package: "swift-asn1")],
+      dependencies: ["Encodings", "COpenSSL", crypto, .product(name: "SwiftASN1", package: "swift-asn1")],
       path: "Sources/Core/TouchstoneAttestation",
       exclude: ["Roots/README.md"],
       resources: [.embedInCode("Roots")],
@@ -112,25 +114,27 @@ let package = Package(
     // The table of what is counted, the numbers, and their text for Prometheus.
     library("Core", "TouchstoneMetrics", [metrics]),
     // Traces as values: ids, sampling, what waits for the collector, and the message that it takes.
-    library("Core", "TouchstoneTraces"),
+    library("Core", "TouchstoneTraces", ["Encodings"]),
     library("Core", "FilePermissions", ["CExtendedAttributes"]),
 
     library(
-      "Stores", "TouchstoneArchive", ["TouchstoneStore", "TouchstonePolicy", "TouchstoneCrypto", "FilePermissions"]),
+      "Stores", "TouchstoneArchive",
+      ["TouchstoneStore", "TouchstonePolicy", "TouchstoneCrypto", "Encodings", "FilePermissions"]),
 
     // Where they meet.
     library(
       "Service", "TouchstoneService",
       [
         "TouchstonePolicy", "TouchstoneCodec", "TouchstoneStore", "TouchstoneCrypto", "TouchstoneAttestation",
-        "TouchstoneMetrics", "TouchstoneTraces", "DispatchRPC", .product(name: "Logging", package: "swift-log"),
-        metrics,
+        "TouchstoneMetrics", "TouchstoneTraces", "Encodings", "DispatchRPC",
+        .product(name: "Logging", package: "swift-log"), metrics,
       ]),
     // The operators' view of the service in a browser.
     .target(
       name: "TouchstoneConsole",
       dependencies: [
-        "TouchstoneService", "TouchstonePolicy", "TouchstoneCodec", "TouchstoneCrypto", "DispatchHTTP", "DispatchRPC",
+        "TouchstoneService", "TouchstonePolicy", "TouchstoneCodec", "TouchstoneCrypto", "Encodings", "DispatchHTTP",
+        "DispatchRPC",
       ],
       path: "Sources/Service/TouchstoneConsole",
       resources: [.embedInCode("Style/console.css"), .embedInCode("Texts/Languages")],
@@ -141,19 +145,19 @@ let package = Package(
       [
         "TouchstoneService", "TouchstoneConsole", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite",
         "TouchstoneStorePostgres", "TouchstoneArchive", "TouchstoneCrypto", "TouchstoneAttestation", "TouchstoneCodec",
-        "TouchstoneMetrics", "TouchstoneTraces", "DispatchRPC", "DispatchHTTP", "RPCChannel", "SettingFiles",
-        "FilePermissions",
+        "TouchstoneMetrics", "TouchstoneTraces", "Encodings", "DispatchRPC", "DispatchHTTP", "RPCChannel",
+        "SettingFiles", "FilePermissions",
         .product(name: "Logging", package: "swift-log"), metrics,
       ]),
     library("Clients", "TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", metrics]),
-    library("Clients", "SimulatedPhone", [crypto]),
+    library("Clients", "SimulatedPhone", ["Encodings", crypto]),
     library("Clients", "LocalAuthentication", ["SimulatedPhone"]),
     library("Clients", "Security", ["LocalAuthentication"]),
 
     // When calls are due, what became of them, and whether that is good enough: values, without clock or I/O.
     library("Load", "LoadModel"),
     // What simulated people do, and whether the answers are right.
-    library("Load", "LoadScenarios", ["LoadModel", "SettingFiles", crypto]),
+    library("Load", "LoadScenarios", ["LoadModel", "Encodings", "SettingFiles", crypto]),
 
     // The process of a program: version, arguments, end.
     .target(
@@ -172,7 +176,7 @@ let package = Package(
         "CommandProgram", "ServiceDestination", "TerminalText",
         "TouchstoneServer", "TouchstoneService", "TouchstoneStore", "TouchstoneArchive", "TouchstonePolicy",
         "SettingFiles", "FilePermissions", "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec",
-        "DispatchRPC", "SimulatedPhone", "DecisionTables", "TouchstoneAttestation", "CProcess",
+        "DispatchRPC", "SimulatedPhone", "DecisionTables", "TouchstoneAttestation", "Encodings", "CProcess",
         argumentParser,
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -182,7 +186,7 @@ let package = Package(
       name: "touchstone-load",
       dependencies: [
         "LoadModel", "LoadScenarios", "MonotonicClock", "TouchstoneClient", "RPCChannel",
-        "DispatchRPC", "SimulatedPhone", "CommandProgram", "ServiceDestination",
+        "DispatchRPC", "SimulatedPhone", "Encodings", "CommandProgram", "ServiceDestination",
         argumentParser,
       ],
       path: "Sources/Commands/touchstone-load",
@@ -192,9 +196,10 @@ let package = Package(
     .systemLibrary(name: "CSpawn", path: "Tests/Support/CSpawn"),
     support("TestSupport", ["CSpawn", "COpenSSL", "CPostgres"]),
     support("CodecMessages", ["TouchstoneCodec"]),
-    support("StoreConformance", ["TouchstoneStore", "TouchstonePolicy"]),
+    support("StoreConformance", ["TouchstoneStore", "TouchstonePolicy", "Encodings"]),
     support("StoreModel", ["TouchstoneStore", "TouchstonePolicy"]),
 
+    tests("Core", "Encodings"),
     tests("RPC", "DispatchRPC", ["CNGHTTP2", "COpenSSL", "CEpoll", "TestSupport"], exclude: ["crosscheck"]),
     tests("RPC", "DispatchHTTP", ["DispatchRPC", "TestSupport"]),
     tests("RPC", "DispatchPool", ["TestSupport"]),
@@ -206,7 +211,7 @@ let package = Package(
     tests("Core", "TouchstoneStore", ["TouchstonePolicy", "TestSupport", crypto]),
     tests(
       "Stores", "TouchstoneStoreSQLite",
-      ["StoreConformance", "TestSupport", "TouchstoneStore", "TouchstonePolicy", "CSQLite"]),
+      ["StoreConformance", "TestSupport", "TouchstoneStore", "TouchstonePolicy", "Encodings", "CSQLite"]),
     // Beside the tests, which start it.
     .executableTarget(
       name: "store-participants", dependencies: ["StoreConformance", "TouchstoneStore", "TouchstoneStorePostgres"],
@@ -214,10 +219,10 @@ let package = Package(
     tests(
       "Stores", "TouchstoneStorePostgres",
       [
-        "StoreConformance", "TestSupport", "TouchstoneStore", "TouchstonePolicy", "TouchstoneStoreSQLite",
+        "StoreConformance", "TestSupport", "TouchstoneStore", "TouchstonePolicy", "TouchstoneStoreSQLite", "Encodings",
         "DispatchPool",
       ]),
-    tests("Core", "TouchstoneCrypto", ["TestSupport", crypto]),
+    tests("Core", "TouchstoneCrypto", ["Encodings", "TestSupport", crypto]),
     tests("Core", "TouchstoneAttestation", ["TestSupport", crypto]),
     tests("Core", "SettingFiles"),
     tests("Core", "TouchstoneMetrics", [metrics]),
@@ -225,27 +230,30 @@ let package = Package(
     tests("Core", "FilePermissions", ["TestSupport", "CExtendedAttributes"]),
     tests(
       "Stores", "TouchstoneArchive",
-      ["StoreConformance", "StoreModel", "TestSupport", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstonePolicy"]),
+      [
+        "StoreConformance", "StoreModel", "TestSupport", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstonePolicy",
+        "Encodings",
+      ]),
     tests(
       "Service", "TouchstoneService",
       [
         "TouchstoneAttestation", "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneCrypto",
-        "TouchstoneMetrics", "TouchstoneTraces", "DispatchRPC", "SimulatedPhone",
+        "TouchstoneMetrics", "TouchstoneTraces", "Encodings", "DispatchRPC", "SimulatedPhone",
         "StoreConformance", "StoreModel", "TestSupport", crypto,
         .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
       ], exclude: ["Dialogues"]),
     tests(
       "Service", "TouchstoneConsole",
       [
-        "TouchstoneService", "TouchstoneCodec", "TouchstoneCrypto", "TouchstonePolicy", "DispatchHTTP", "DispatchRPC",
-        "TestSupport",
+        "TouchstoneService", "TouchstoneCodec", "TouchstoneCrypto", "TouchstonePolicy", "Encodings", "DispatchHTTP",
+        "DispatchRPC", "TestSupport",
       ]),
     tests(
       "Service", "TouchstoneServer",
       [
         "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneCrypto", "TouchstoneCodec",
         "TouchstoneAttestation", "TouchstoneClient", "TouchstoneMetrics", "TouchstoneService", "DispatchRPC",
-        "SettingFiles", "StoreConformance", "TestSupport",
+        "Encodings", "SettingFiles", "StoreConformance", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(
@@ -274,7 +282,8 @@ let package = Package(
       name: "SimulationTests",
       dependencies: [
         "TouchstoneService", "TouchstoneAttestation", "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore",
-        "TouchstoneCrypto", "DispatchRPC", "SimulatedPhone", "StoreConformance", "StoreModel", "TestSupport", crypto,
+        "TouchstoneCrypto", "Encodings", "DispatchRPC", "SimulatedPhone", "StoreConformance", "StoreModel",
+        "TestSupport", crypto,
         .product(name: "Logging", package: "swift-log"),
       ], path: "Tests/Service/SimulationTests", swiftSettings: settings),
     // grpc's own interoperability tests (Tests/Interop/interop.py): the test service and its client.
@@ -304,7 +313,7 @@ let package = Package(
       name: "FuzzTests",
       dependencies: [
         "DispatchRPC", "DispatchHTTP", "TouchstoneCodec", "CodecMessages", "TouchstoneCrypto", "TouchstoneAttestation",
-        "TouchstonePolicy",
+        "TouchstonePolicy", "Encodings",
         "DecisionTables", "TestSupport",
       ], path: "Tests/Fuzz", exclude: ["Seeds", "Findings", "make_seeds.py", "run"], swiftSettings: settings),
     .testTarget(

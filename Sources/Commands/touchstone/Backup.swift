@@ -1,6 +1,7 @@
 // `touchstone backup` copies a data directory's database to one file; `touchstone restore` makes a data directory of it.
 
 internal import ArgumentParser
+internal import Encodings
 internal import FilePermissions
 internal import Glibc
 internal import TouchstoneCrypto

@@ -1,6 +1,7 @@
 // `touchstone keys …`: makes, shows, rotates, prunes and exports the keys in a directory.
 
 internal import ArgumentParser
+internal import Encodings
 internal import TerminalText
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
@@ -86,7 +87,7 @@ struct Keys: ParsableCommand {
     func validate() throws {
       if from != nil, after != nil { throw ValidationError("--from and --after say the same: give one") }
       if let from {
-        guard let time = KeyTime.read(instant: from) else {
+        guard let time = CalendarTime.read(instant: from) else {
           throw ValidationError("--from must be a time in UTC such as 2026-11-21T21:30:00Z")
         }
         // Pruning derives from it when the previous key was replaced.
@@ -99,11 +100,11 @@ struct Keys: ParsableCommand {
 
     func run() {
       let delay = after.flatMap { Duration(settingName: $0) } ?? Self.standardDelay
-      let time = from.flatMap { KeyTime.read(instant: $0) } ?? (systemTime() + delay).seconds
+      let time = from.flatMap { CalendarTime.read(instant: $0) } ?? (systemTime() + delay).seconds
       reporting { () throws(KeyRingError) in
         let file = try KeyStore.rotate(directory: location.directory, kind, usedFrom: time)
         printLine(
-          "\(location.directory)/\(file): in use from \(KeyTime.instant(time)) on; every replica must have loaded it before then"
+          "\(location.directory)/\(file): in use from \(CalendarTime.instant(time)) on; every replica must have loaded it before then"
         )
       }
     }
@@ -129,7 +130,7 @@ struct Keys: ParsableCommand {
         // With a clock that is ahead, other keys would be active than at the services.
         let active = try KeyStore.list(directory: location.directory, at: now).filter { $0.standing == .active }
         printLine(
-          "It is \(KeyTime.instant(now)) here: \(active.map { "\($0.file) \(KeySheet.standing($0))" }.joined(separator: ", "))"
+          "It is \(CalendarTime.instant(now)) here: \(active.map { "\($0.file) \(KeySheet.standing($0))" }.joined(separator: ", "))"
         )
       }
     }
@@ -185,9 +186,9 @@ private enum KeySheet {
   static func standing(_ entry: KeyStore.Entry) -> String {
     let (using, used) = entry.kind == .sealing ? ("seals", "opens") : ("signs", "verifies")
     return switch entry.standing {
-    case .coming(let time): "\(used), \(using) from \(KeyTime.instant(time)) on"
+    case .coming(let time): "\(used), \(using) from \(CalendarTime.instant(time)) on"
     case .active: using
-    case .retired(let time?): "\(used), replaced \(KeyTime.instant(time))"
+    case .retired(let time?): "\(used), replaced \(CalendarTime.instant(time))"
     case .retired(nil): "\(used), replaced at a time that no name tells: remove it by hand"
     case .prunable: "of no use: prune"
     }

@@ -1,6 +1,7 @@
 // `touchstone restored`: for a database that other tools than `touchstone restore` put back to an earlier time.
 
 internal import ArgumentParser
+internal import Encodings
 internal import TouchstoneServer
 internal import TouchstoneStore
 

@@ -1,6 +1,7 @@
 // Messages as JSON, by protobuf's own mapping (protobuf.dev/programming-guides/json).
 
 internal import CProtobufC
+internal import Encodings
 
 /// Writes a C struct as a JSON text of one line: fields by number, those with default values left out.
 ///
@@ -76,7 +77,7 @@ struct MessageJSON {
       text += JSONText.quoted(FieldReader.text(place.load(as: UnsafeMutablePointer<CChar>?.self)))
     case PROTOBUF_C_TYPE_BYTES:
       let data = place.load(as: ProtobufCBinaryData.self)
-      text += "\"\(JSONText.base64(UnsafeBufferPointer(start: data.data, count: data.len)))\""
+      text += "\"\(Base64.encode(UnsafeBufferPointer(start: data.data, count: data.len)))\""
     case PROTOBUF_C_TYPE_MESSAGE:
       if let message = place.load(as: Message?.self) { write(message) } else { text += "{}" }
     default: preconditionFailure("the generator refuses other types")

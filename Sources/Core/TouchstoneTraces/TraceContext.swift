@@ -1,5 +1,7 @@
 // The header `traceparent` of W3C Trace Context. Pure.
 
+internal import Encodings
+
 /// A call's place in its trace, as the caller sends it.
 package struct TraceContext: Hashable, Sendable {
   package static let header = "traceparent"

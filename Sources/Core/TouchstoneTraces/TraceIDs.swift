@@ -1,5 +1,7 @@
 // The ids of traces and spans, as W3C Trace Context has them.
 
+internal import Encodings
+
 /// Sixteen bytes, not all of them zero.
 package struct TraceID: Hashable, Sendable, CustomStringConvertible {
   package let high: UInt64
@@ -57,32 +59,6 @@ package struct TraceIDGenerator: Sendable {
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
     mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
     return mixed ^ (mixed >> 31)
-  }
-}
-
-enum Hexadecimal {
-  static func text(_ numbers: [UInt64]) -> String {
-    String(unsafeUninitializedCapacity: numbers.count * 16) { text in
-      for (place, number) in numbers.enumerated() {
-        for digit in 0..<16 { text[place * 16 + digit] = character(UInt8(number >> (60 - 4 * UInt64(digit)) & 15)) }
-      }
-      return numbers.count * 16
-    }
-  }
-
-  private static func character(_ digit: UInt8) -> UInt8 { digit < 10 ? 0x30 + digit : 0x57 + digit }
-
-  /// In lower case, as Trace Context demands; at most sixteen digits.
-  static func number(_ digits: some Sequence<UInt8>) -> UInt64? {
-    var number: UInt64 = 0
-    for digit in digits {
-      switch digit {
-      case 0x30...0x39: number = number << 4 | UInt64(digit - 0x30)
-      case 0x61...0x66: number = number << 4 | UInt64(digit - 0x57)
-      default: return nil
-      }
-    }
-    return number
   }
 }
 

@@ -1,5 +1,6 @@
 // The credentials by which the phones of a load prove themselves.
 
+internal import Encodings
 internal import FoundationEssentials
 
 /// By its name in scenarios.
@@ -27,6 +28,6 @@ package enum PhoneCredential: String, CaseIterable, Sendable {
       var user: User
     }
     let options = try? JSONDecoder().decode(Options.self, from: Data(json.utf8))
-    return options.flatMap { Base64.decode($0.user.id) }
+    return options.flatMap { Base64URL.decode($0.user.id) }
   }
 }

@@ -1,5 +1,6 @@
 // Phones that are kept between runs, so that a second run binds nothing.
 
+internal import Encodings
 internal import FoundationEssentials
 
 /// The content of a phone file. It has private keys.
@@ -12,10 +13,10 @@ package struct PhoneFile: Codable, Sendable {
     package var share: PhoneShare
 
     package init(key: [UInt8], bindingID: String, profileID: String, share: PhoneShare) {
-      (self.key, self.bindingID, self.profileID, self.share) = (Base64.encode(key), bindingID, profileID, share)
+      (self.key, self.bindingID, self.profileID, self.share) = (Base64URL.encode(key), bindingID, profileID, share)
     }
 
-    package var keyBytes: [UInt8]? { Base64.decode(key) }
+    package var keyBytes: [UInt8]? { Base64URL.decode(key) }
 
     private enum CodingKeys: String, CodingKey {
       case key, share

@@ -1,5 +1,7 @@
 // Checks a token's claims. The load checks all tokens, at about a microsecond each.
 
+internal import Encodings
+
 /// The claims that a token must have (docs/TOKENS.md).
 package struct TokenExpectation: Hashable, Sendable {
   package var purpose: PhoneRequest.Purpose
@@ -58,7 +60,7 @@ package struct TokenCheck: Sendable {
       guard let first = bytes.firstIndex(of: point), let last = bytes.lastIndex(of: point), first < last,
         let keyID = keyID(of: bytes[..<first], expected.purpose)
       else { return "the token's header" }
-      guard let payload = Base64.decode(bytes[(first + 1)..<last]), let claims = FlatJSON(payload) else {
+      guard let payload = Base64URL.decode(bytes[(first + 1)..<last]), let claims = FlatJSON(payload) else {
         return "the token's form"
       }
       if let fault = fault(in: claims, expected, now: now) { return "the token's \(fault)" }
@@ -88,7 +90,7 @@ package struct TokenCheck: Sendable {
   {
     let known = purpose == .payment ? paymentHeader : loginHeader
     if !segment.isEmpty, known.segment.elementsEqual(segment) { return known.keyID }
-    guard let bytes = Base64.decode(segment), let header = FlatJSON(bytes), header.isText("alg", "ES256"),
+    guard let bytes = Base64URL.decode(segment), let header = FlatJSON(bytes), header.isText("alg", "ES256"),
       header.isText("typ", purpose == .payment ? "payment+jwt" : "JWT"), let keyID = header.text("kid")
     else { return nil }
     let read = Header(segment: Array(segment), keyID: keyID)

@@ -1,5 +1,6 @@
 // The lines of an archive of the audit log: one JSON object each.
 
+internal import Encodings
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore

@@ -2,27 +2,9 @@ import Testing
 
 @testable import TouchstoneCodec
 
-/// JSON's texts and times; `CrossCheckTests` compares whole messages with Python's.
+/// JSON's times and messages; `CrossCheckTests` compares whole messages with Python's.
 @Suite("JSON")
 struct JSONTests {
-  @Test("Strings are escaped as JSON requires, and otherwise stay as they are")
-  func strings() {
-    #expect(JSONText.quoted("a\"b\\c\n\u{1B}\u{85}\u{2028}\u{FEFF}手") == #""a\"b\\c\n\u001b\u0085\u2028\ufeff手""#)
-    #expect(JSONText.quoted("") == "\"\"")
-  }
-
-  @Test(
-    "Base64 is padded",
-    arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")])
-  func base64(text: String, expected: String) {
-    #expect(JSONText.base64(Array(text.utf8)) == expected)
-  }
-
-  @Test("Both digits beyond letters and numbers are the standard alphabet's")
-  func base64Alphabet() {
-    #expect(JSONText.base64([0xFB, 0xEF, 0xBE, 0xFF, 0xFF, 0xFF] as [UInt8]) == "++++////")
-  }
-
   @Test(
     "Times are those of the Gregorian calendar",
     arguments: [

@@ -1,6 +1,7 @@
 // R40: tokens say what was claimed, and only this service's own are believed.
 
 import Crypto
+import Encodings
 import Testing
 
 @testable import TouchstoneCrypto

@@ -1,6 +1,7 @@
 // Sessions end by themselves, with their operator, and when they are stolen.
 
 import DispatchRPC
+import Encodings
 import Testing
 import TouchstoneCrypto
 

@@ -1,5 +1,6 @@
 // The attacks of an attacker who can write all of the database, and has no audit key (R41).
 
+internal import Encodings
 internal import Synchronization
 public import Testing
 internal import TouchstonePolicy

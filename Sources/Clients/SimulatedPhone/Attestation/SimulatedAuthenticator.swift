@@ -1,6 +1,7 @@
 // Passkeys in software, and the browser before them: what navigator.credentials returns (WebAuthn Level 3).
 
 internal import Crypto
+internal import Encodings
 internal import Synchronization
 
 /// An authenticator that keeps passkeys, verifies its user and counts. Thread-safe.
@@ -114,19 +115,8 @@ public final class SimulatedAuthenticator: Sendable {
   /// As browsers write it (§5.8.1.1).
   private static func clientData(_ type: String, _ challenge: [UInt8], _ page: Page) -> [UInt8] {
     Array(
-      #"{"type":"\#(type)","challenge":"\#(base64URL(challenge))","origin":"\#(page.origin)","crossOrigin":false}"#.utf8
+      #"{"type":"\#(type)","challenge":"\#(Base64URL.encode(challenge))","origin":"\#(page.origin)","crossOrigin":false}"#
+        .utf8
     )
-  }
-
-  private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-
-  private static func base64URL(_ bytes: [UInt8]) -> String {
-    var text = ""
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-      let group = bytes[start..<min(start + 3, bytes.count)]
-      let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-      for digit in 0...group.count { text.append(digits[bits >> (18 - 6 * digit) & 0x3F]) }
-    }
-    return text
   }
 }

@@ -1,5 +1,6 @@
 // Phones whose bindings were written into the store beforehand (Tests/Benchmarks/size.py), more than could be bound by calls.
 
+internal import Encodings
 internal import SimulatedPhone
 
 /// A few keys stand for those of all phones: what differs between two phones' keys costs a service nothing.
@@ -20,9 +21,7 @@ struct SeededPhones: Sendable {
 
   /// For a seeding script: a line for each, X9.63 in hexadecimal. The binding with a number has the key with that number's rest.
   var publicKeys: [String] {
-    keys.map { key in
-      key.publicKeyX963.map { byte in String(byte >> 4, radix: 16) + String(byte & 0xF, radix: 16) }.joined()
-    }
+    keys.map { Hexadecimal.text(Array($0.publicKeyX963)) }
   }
 
   func random() -> LoadPhone {

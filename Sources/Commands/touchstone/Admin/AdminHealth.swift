@@ -1,6 +1,7 @@
 // `touchstone admin health`: whether each replica serves.
 
 internal import ArgumentParser
+internal import Encodings
 internal import Glibc
 internal import TerminalText
 internal import TouchstoneClient

@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import CommandProgram
+internal import Encodings
 internal import FoundationEssentials
 internal import SettingFiles
 internal import TerminalText
@@ -143,7 +144,7 @@ struct AttestationCommand: ParsableCommand {
     private func time() throws(Failure) -> Int? {
       guard let at else { return nil }
       // Strictly: a day or an hour that does not exist is none.
-      guard let seconds = KeyTime.read(instant: at) else {
+      guard let seconds = CalendarTime.read(instant: at) else {
         throw Failure(kind: .usage, message: "--at \(at): not a time such as 2026-11-22T12:00:00Z")
       }
       return Int(seconds)

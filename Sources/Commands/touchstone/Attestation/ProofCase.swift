@@ -1,5 +1,6 @@
 // A proof in JSON, as docs/ATTESTATION.md describes it: what `touchstone attestation check` judges.
 
+internal import Encodings
 internal import FoundationEssentials
 internal import TouchstoneAttestation
 
@@ -176,7 +177,7 @@ struct ProofCase: Decodable {
       }
 
       private static func base64URL(_ text: String) -> String? {
-        Data(base64Encoded: text).map { Base64.url(Array($0)) }
+        Data(base64Encoded: text).map { Base64URL.encode(Array($0)) }
       }
     }
   }

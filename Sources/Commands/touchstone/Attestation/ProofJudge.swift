@@ -1,5 +1,6 @@
 // Judges the proofs of one case, with the trust data that the command line names.
 
+internal import Encodings
 internal import FoundationEssentials
 internal import TouchstoneAttestation
 
@@ -264,7 +265,7 @@ extension ProofJudge {
   private func expectation(
     _ ceremony: ProofCase.Ceremony, _ test: ProofCase
   ) throws(CaseError) -> PasskeyExpectation {
-    guard let challenge = ceremony.challenge.flatMap(Base64.bytes(url:)) else {
+    guard let challenge = ceremony.challenge.flatMap(Base64URL.decode) else {
       throw CaseError(member: "expected_challenge_b64u")
     }
     var expected = PasskeyExpectation(
@@ -283,7 +284,7 @@ extension ProofJudge {
 
   /// Decodes bytes that a phone sent: a defect in them is a defect of the proof.
   private func bytes(_ text: String?, _ reason: ProofError.Reason, _ name: String) throws(ProofError) -> [UInt8] {
-    guard let bytes = text.flatMap(Base64.bytes(url:)) else { throw ProofError(reason, "\(name) is not base64url") }
+    guard let bytes = text.flatMap(Base64URL.decode) else { throw ProofError(reason, "\(name) is not base64url") }
     return bytes
   }
 }

@@ -1,6 +1,7 @@
 // `touchstone audit archive` does by hand what `retention:` does by itself; `audit erase` erases in the archive's files.
 
 internal import ArgumentParser
+internal import Encodings
 internal import Glibc
 internal import TouchstoneArchive
 internal import TouchstoneCrypto
@@ -92,7 +93,7 @@ extension Audit {
       printLine(
         """
         this machine's clock is \((now - present).components.seconds) seconds ahead of how far services have swept this \
-        database, so ages are counted from \(KeyTime.instant(present.seconds)); if the clock is right, let a service run for an hour
+        database, so ages are counted from \(CalendarTime.instant(present.seconds)); if the clock is right, let a service run for an hour
         """)
     }
 

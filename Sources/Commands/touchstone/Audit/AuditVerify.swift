@@ -1,6 +1,7 @@
 // `touchstone audit verify`: verifies that the audit log is complete and unaltered.
 
 internal import ArgumentParser
+internal import Encodings
 internal import TouchstoneArchive
 internal import TouchstoneCrypto
 internal import TouchstoneServer

@@ -1,5 +1,6 @@
 // A laptop beside the phone: a passkey, which needs no binding of a device, and no user name.
 
+internal import Encodings
 internal import FoundationEssentials
 internal import SimulatedPhone
 internal import TouchstoneAttestation
@@ -55,7 +56,7 @@ extension DemoStory {
           passkey: V1.NewPasskey(userName: "ada@shop.example", displayName: "Ada")))
     }
     let options = try options(begun.passkeyOptions)
-    guard let handle = options.user.flatMap({ Base64.bytes(url: $0.id) }) else {
+    guard let handle = options.user.flatMap({ Base64URL.decode($0.id) }) else {
       throw WrongAnswer(message: "a user handle")
     }
     narrator.call("BeginBinding, a passkey", "options for navigator.credentials.create")
@@ -92,7 +93,7 @@ extension DemoStory {
   }
 
   private func challenge(of options: Options) throws(WrongAnswer) -> [UInt8] {
-    guard let challenge = Base64.bytes(url: options.challenge) else { throw WrongAnswer(message: "a challenge") }
+    guard let challenge = Base64URL.decode(options.challenge) else { throw WrongAnswer(message: "a challenge") }
     return challenge
   }
 }

@@ -1,6 +1,7 @@
 // Apple App Attest: a genuine app on a genuine device made this key (Apple, "Validating apps that connect to your server").
 
 internal import Crypto
+internal import Encodings
 
 package struct AppAttestation: Sendable {
   /// The one of the expected that it is of.
@@ -103,7 +104,7 @@ package struct AppAttestation: Sendable {
 
   /// Returns the facts that are known of a key also when it vouches by an assertion.
   package static func facts(ofKey keyID: [UInt8], _ environment: AppAttestEnvironment) -> [ProofFact] {
-    [ProofFact("environment", environment.rawValue), ProofFact("key_id", Base64.text(keyID))]
+    [ProofFact("environment", environment.rawValue), ProofFact("key_id", Base64.encode(keyID))]
   }
 }
 

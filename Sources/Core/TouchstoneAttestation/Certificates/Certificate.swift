@@ -2,6 +2,7 @@
 
 internal import COpenSSL
 internal import Crypto
+internal import Encodings
 internal import SwiftASN1
 
 package struct Certificate: Sendable {
@@ -234,8 +235,7 @@ package struct Certificate: Sendable {
     var der = der
     let spareBits = der.count - 257
     guard der.indices.contains(spareBits), 1...7 ~= der[spareBits] else { return nil }
-    let digest = SHA256.hash(data: der).map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }
-    guard Self.withSpareBits.contains(digest.joined()) else { return nil }
+    guard Self.withSpareBits.contains(Hexadecimal.text(Array(SHA256.hash(data: der)))) else { return nil }
     der[spareBits] = 0
     return der.withUnsafeBufferPointer { buffer in
       var next = buffer.baseAddress

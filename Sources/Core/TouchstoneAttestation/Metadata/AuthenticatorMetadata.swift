@@ -2,6 +2,7 @@
 // to, and what became known of the model.
 
 internal import Crypto
+internal import Encodings
 internal import FoundationEssentials
 
 package struct AuthenticatorMetadata: Sendable {
@@ -161,13 +162,13 @@ extension AuthenticatorMetadata {
 
     /// `nil`: an authenticator of an older protocol, which makes no passkeys.
     var aaguidBytes: [UInt8]? {
-      let read = aaguid.flatMap { bytes(hexadecimal: $0.filter { $0 != "-" }) }
+      let read = aaguid.flatMap { Hexadecimal.bytes(inEitherCase: $0.filter { $0 != "-" }) }
       return read?.count == PasskeyRequirements.aaguidBytes ? read : nil
     }
 
     var keyIDs: [[UInt8]] {
       (attestationCertificateKeyIdentifiers ?? []).prefix(AuthenticatorMetadata.maximumRootsOfEntry)
-        .compactMap { bytes(hexadecimal: $0) }
+        .compactMap { Hexadecimal.bytes(inEitherCase: $0) }
     }
   }
 }
@@ -230,18 +231,6 @@ private struct CertificateReader {
   private static func bytes(_ text: String) -> [UInt8]? {
     Data(base64Encoded: text, options: .ignoreUnknownCharacters).map(Array.init)
   }
-}
-
-/// `nil`: it is not, in upper or lower case.
-private func bytes(hexadecimal text: String) -> [UInt8]? {
-  let digits = text.utf8.map { Character(UnicodeScalar($0)).hexDigitValue }
-  guard digits.count.isMultiple(of: 2) else { return nil }
-  var bytes: [UInt8] = []
-  for index in stride(from: 0, to: digits.count, by: 2) {
-    guard let high = digits[index], let low = digits[index + 1] else { return nil }
-    bytes.append(UInt8(high << 4 | low))
-  }
-  return bytes
 }
 
 extension Certificate {

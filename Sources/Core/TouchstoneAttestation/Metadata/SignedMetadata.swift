@@ -1,6 +1,7 @@
 // FIDO's metadata as it is published: a JWS (RFC 7515) with the certificates of its signer (FIDO Metadata Service 3.0, §3.1.7).
 
 internal import Crypto
+internal import Encodings
 internal import FoundationEssentials
 
 extension AuthenticatorMetadata {
@@ -66,7 +67,7 @@ private struct SignedText {
     guard parts[0].count <= Self.maximumHeaderBytes, parts[2].count <= Self.maximumSignatureBytes else {
       throw Self.malformed("its header or its signature is too long")
     }
-    guard let headerBytes = Base64.bytes(url: parts[0]), let signature = Base64.bytes(url: parts[2]) else {
+    guard let headerBytes = Base64URL.decode(parts[0]), let signature = Base64URL.decode(parts[2]) else {
       throw Self.malformed("its header or its signature is not base64url")
     }
     do {
@@ -80,7 +81,7 @@ private struct SignedText {
   }
 
   func payload() throws(ProofError) -> [UInt8] {
-    guard let bytes = Base64.bytes(url: encodedPayload) else { throw Self.malformed("its payload is not base64url") }
+    guard let bytes = Base64URL.decode(encodedPayload) else { throw Self.malformed("its payload is not base64url") }
     return bytes
   }
 
@@ -126,7 +127,7 @@ private struct SignedText {
       }
       var der: [[UInt8]] = []
       for text in certificates {
-        guard let bytes = Base64.bytes(standard: text) else { throw SignedText.malformed("x5c is not base64") }
+        guard let bytes = Base64.decode(text) else { throw SignedText.malformed("x5c is not base64") }
         der.append(bytes)
       }
       return try CertificateChain(der: der)

@@ -2,6 +2,7 @@
 // share.
 
 internal import Crypto
+internal import Encodings
 
 package struct PasskeyExpectation: Sendable {
   package var challenge: [UInt8]
@@ -45,7 +46,7 @@ package struct PasskeyExpectation: Sendable {
     guard data.type == ceremony.rawValue else {
       throw ProofError(.typeDiffers, "type is \"\(data.type)\", not \"\(ceremony.rawValue)\"")
     }
-    guard areEqual(data.challenge.utf8, Base64.url(challenge).utf8) else {
+    guard areEqual(data.challenge.utf8, Base64URL.encode(challenge).utf8) else {
       throw ProofError(.challengeDiffers, "the client data is of another challenge")
     }
     // Byte by byte: to Swift, the Kelvin sign and K are one.
@@ -71,7 +72,7 @@ package struct PasskeyExpectation: Sendable {
   /// Whether it is what a browser writes for just this (§5.8.1.1), and nothing more. Comparing is as strict as reading it, and
   /// costs a twentieth.
   private func isPlain(_ bytes: [UInt8], of ceremony: Ceremony) -> Bool {
-    let start = #"{"type":"\#(ceremony.rawValue)","challenge":"\#(Base64.url(challenge))","origin":""#
+    let start = #"{"type":"\#(ceremony.rawValue)","challenge":"\#(Base64URL.encode(challenge))","origin":""#
     return origins.contains { origin in
       !Self.needsEscapes(origin) && bytes.elementsEqual((start + origin + #"","crossOrigin":false}"#).utf8)
     }

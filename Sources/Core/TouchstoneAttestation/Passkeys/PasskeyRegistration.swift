@@ -1,6 +1,7 @@
 // Registering a passkey (WebAuthn Level 3 §7.1).
 
 internal import Crypto
+internal import Encodings
 
 package struct PasskeyRegistration: Sendable {
   package let level: AttestationLevel
@@ -71,7 +72,7 @@ package struct PasskeyRegistration: Sendable {
   package var facts: [ProofFact] {
     var facts = [
       ProofFact("format", format), ProofFact("algorithm", "\(algorithm)"),
-      ProofFact("aaguid", aaguid.map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }.joined()),
+      ProofFact("aaguid", Hexadecimal.text(aaguid)),
       ProofFact("sign_count", "\(signCount)"), ProofFact("backup_eligible", "\(isBackupEligible)"),
     ]
     if let anchor { facts.append(ProofFact("root", anchor)) }

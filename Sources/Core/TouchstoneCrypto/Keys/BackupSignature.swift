@@ -1,6 +1,7 @@
 // The signature of a backup by an audit key: who may write to a backup could otherwise make any phone anybody's.
 
 import Crypto
+internal import Encodings
 import Glibc
 
 /// The content of the file beside a backup.
@@ -41,9 +42,9 @@ public struct BackupSignature: Sendable, Hashable {
   public var text: String {
     """
     \(Self.title)
-    sha256 \(Self.hexadecimal(digest))
+    sha256 \(Hexadecimal.text(digest))
     audit key \(keyID)
-    signature \(Self.hexadecimal(signature))
+    signature \(Hexadecimal.text(signature))
 
     """
   }
@@ -54,7 +55,7 @@ public struct BackupSignature: Sendable, Hashable {
 
   /// Accounts in the audit log are signed by the same keys; none begins like this.
   private static func message(_ digest: [UInt8]) -> [UInt8] {
-    Array("\(title)\n\(hexadecimal(digest))\n".utf8)
+    Array("\(title)\n\(Hexadecimal.text(digest))\n".utf8)
   }
 
   /// Returns SHA-256 of the file's bytes; `nil` sets errno.
@@ -73,14 +74,8 @@ public struct BackupSignature: Sendable, Hashable {
     }
   }
 
-  private static func hexadecimal(_ bytes: [UInt8]) -> String {
-    bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-  }
-
   private static func bytes(_ line: Substring, after name: String) -> [UInt8]? {
     guard line.hasPrefix(name) else { return nil }
-    let digits = line.dropFirst(name.count).compactMap(\.hexDigitValue).map(UInt8.init)
-    guard digits.count == line.count - name.count, digits.count.isMultiple(of: 2) else { return nil }
-    return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    return Hexadecimal.bytes(inEitherCase: String(line.dropFirst(name.count)))
   }
 }

@@ -1,13 +1,14 @@
 // A caller's bearer key: made once, shown once, and stored only as its digest.
 
 internal import Crypto
+internal import Encodings
 
 /// 256 random bits as text: `tsk_` and 43 characters of base64url.
 public enum CallerKey {
   /// The prefix identifies a key wherever it turns up, for its finder and for scanners for leaked secrets.
   private static let prefix = "tsk_"
   private static let randomBytes = 32
-  static let textBytes = prefix.utf8.count + Base64URL.encodedCount(randomBytes)
+  static let textBytes = prefix.utf8.count + Base64.encodedCount(randomBytes)
 
   public static func make(by randomness: Randomness = .system) -> String {
     prefix + Base64URL.encode(randomness.bytes(randomBytes))
@@ -78,21 +79,15 @@ extension CallerKeyDigest: CustomStringConvertible {
 
   /// Parses "sha256:" and 64 hexadecimal digits; `nil` for everything else.
   public init?(_ text: String) {
-    let digits = Array(text.utf8)
-    guard text.utf8.starts(with: Self.algorithm.utf8) else { return nil }
-    let values = digits.dropFirst(Self.algorithm.utf8.count).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-    guard values.count == Self.digestBytes * 2, digits.count == values.count + Self.algorithm.utf8.count else {
-      return nil
-    }
-    let bytes = (0..<Self.digestBytes).map { UInt8(values[$0 * 2] << 4 | values[$0 * 2 + 1]) }
+    guard text.utf8.starts(with: Self.algorithm.utf8),
+      let bytes = Hexadecimal.bytes(
+        inEitherCase: String(decoding: text.utf8.dropFirst(Self.algorithm.utf8.count), as: UTF8.self)),
+      bytes.count == Self.digestBytes
+    else { return nil }
     words = bytes.withUnsafeBytes { Self.words($0) }
   }
 
   public var description: String {
-    let digits = [words.0, words.1, words.2, words.3].map { word in
-      let text = String(word, radix: 16)
-      return String(repeating: "0", count: 16 - text.count) + text
-    }
-    return Self.algorithm + digits.joined()
+    Self.algorithm + Hexadecimal.text([words.0, words.1, words.2, words.3])
   }
 }

@@ -1,5 +1,7 @@
 // The name of a key's file: its number, and the time from which it is used.
 
+internal import Encodings
+
 /// The kinds of keys that rotate. Each has its own directory.
 public enum KeyKind: String, Sendable, Hashable, CaseIterable {
   case sealing
@@ -49,14 +51,14 @@ struct KeyFileName: Hashable, Comparable {
     self.init(kind: kind, number: number)
     let rest = stem.dropFirst(digits.count)
     guard !rest.isEmpty else { return }
-    guard rest.hasPrefix(Self.timeMark), let time = KeyTime.read(rest.dropFirst(Self.timeMark.count)) else {
+    guard rest.hasPrefix(Self.timeMark), let time = CalendarTime.read(basic: rest.dropFirst(Self.timeMark.count)) else {
       return nil
     }
     usedFrom = time
   }
 
   var text: String {
-    "\(number)\(usedFrom.map { Self.timeMark + KeyTime.text(of: $0) } ?? "")\(kind.suffix)"
+    "\(number)\(usedFrom.map { Self.timeMark + CalendarTime.basic($0) } ?? "")\(kind.suffix)"
   }
 
   /// The path in the ring's directory.

@@ -1,5 +1,7 @@
 // The functions behind `touchstone keys`, on a directory of keys.
 
+internal import Encodings
+
 public enum KeyStore {
   /// Sealed and signed objects live an hour at most. The rest is for clocks that differ, and for replicas that learned
   /// late of the next key.
@@ -119,5 +121,5 @@ public enum KeyStore {
 
 extension SealingKey {
   /// Its printable id.
-  var name: String { id.map { String($0 >> 4, radix: 16) + String($0 & 0xF, radix: 16) }.joined() }
+  var name: String { Hexadecimal.text(id) }
 }

@@ -1,5 +1,6 @@
 // Files that only the service may read: opens, checks and makes them.
 
+internal import Encodings
 import Glibc
 
 /// An open directory that only its owner can change.

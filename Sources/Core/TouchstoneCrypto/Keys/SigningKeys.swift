@@ -1,6 +1,7 @@
 // The keys that sign tokens, and their published form (RFC 7517, RFC 7638).
 
 import Crypto
+internal import Encodings
 
 /// A P-256 key pair that signs tokens with ES256.
 public struct SigningKey: Sendable {

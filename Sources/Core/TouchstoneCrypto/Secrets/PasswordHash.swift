@@ -1,6 +1,8 @@
 // The hash of a person's password in a configuration: Argon2id in its usual text form, without a pepper, because the file is not
 // tied to a service's keys.
 
+internal import Encodings
+
 /// `$argon2id$v=19$m=65536,t=3,p=1$SALT$TAG`, as argon2's own command and most libraries write it.
 public struct PasswordHash: Sendable, CustomStringConvertible, CustomReflectable {
   /// The least cost of a guess: OWASP's weakest recommendation (7 MiB and five passes, or 19 MiB and two).
@@ -138,13 +140,7 @@ extension PasswordHash {
     return (memory, passes, lanes)
   }
 
-  /// The standard alphabet without padding, which differs from base64url in two characters.
-  private static func bytes(_ text: Substring) -> [UInt8]? {
-    guard !text.contains("-"), !text.contains("_") else { return nil }
-    return Base64URL.decode(String(text.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }))
-  }
+  private static func bytes(_ text: Substring) -> [UInt8]? { Base64.decode(String(text), padding: .none) }
 
-  private static func base64(_ bytes: [UInt8]) -> String {
-    String(Base64URL.encode(bytes).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
-  }
+  private static func base64(_ bytes: [UInt8]) -> String { Base64.encode(bytes, isPadded: false) }
 }

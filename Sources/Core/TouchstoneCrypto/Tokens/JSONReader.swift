@@ -1,5 +1,7 @@
 // Reads the JSON that JSONObjectWriter writes, and no other.
 
+internal import Encodings
+
 /// The types of a member.
 package enum JSONValue: Hashable {
   case string(String)
@@ -109,9 +111,9 @@ package struct JSONObjectReader {
   }
 
   private mutating func takeHexDigit() -> UInt8? {
-    guard let byte = peek(), let digit = JSONObjectWriter.hexDigits.firstIndex(of: byte) else { return nil }
+    guard let byte = peek(), let digit = Hexadecimal.value(byte) else { return nil }
     position += 1
-    return UInt8(digit)
+    return digit
   }
 
   private mutating func take(_ character: Unicode.Scalar) -> Bool {

@@ -1,5 +1,7 @@
 // Writes the small JSON objects of RFC 7515 to 7519: the same members always give the same bytes.
 
+internal import Encodings
+
 /// One object, its members in the order of the calls, without white space.
 package struct JSONObjectWriter {
   package private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
@@ -90,13 +92,10 @@ package struct JSONObjectWriter {
         bytes.append(byte)
       case 0..<0x20:
         bytes += "\\u00".utf8
-        bytes.append(Self.hexDigits[Int(byte >> 4)])
-        bytes.append(Self.hexDigits[Int(byte & 0xf)])
+        Hexadecimal.append(byte, to: &bytes)
       default:
         bytes.append(byte)
       }
     }
   }
-
-  static let hexDigits = Array("0123456789abcdef".utf8)
 }

@@ -1,6 +1,7 @@
 // Issues tokens: JWT (RFC 7519) in JWS compact serialization (RFC 7515), ES256 (RFC 7518 section 3.4).
 
 import Crypto
+internal import Encodings
 
 /// Signs for one issuer, with the key that is in use when a token is issued.
 public struct TokenSigner: Sendable {
@@ -25,7 +26,7 @@ public struct TokenSigner: Sendable {
     let payload = claims.payload(after: payloadPrefix)
     var token: [UInt8] = []
     token.reserveCapacity(
-      headerSegment.count + Base64URL.encodedCount(payload.count) + 1 + TokenVerifier.signatureSegmentByteCount)
+      headerSegment.count + Base64.encodedCount(payload.count) + 1 + TokenVerifier.signatureSegmentByteCount)
     token += headerSegment
     Base64URL.append(payload, to: &token)
     // Fails only if memory or the system's generator does.

@@ -1,6 +1,7 @@
 // Accepts this service's own tokens and nothing else (R40, RFC 8725).
 
 import Crypto
+internal import Encodings
 
 /// Checks form, key, signature and issuer. The caller checks that the token is in time, not revoked, and for this
 /// application.

@@ -1,5 +1,6 @@
 // Signatures on the events that account for content that is gone from the audit log (R41).
 
+internal import Encodings
 internal import Synchronization
 public import TouchstonePolicy
 

@@ -1,5 +1,6 @@
 // Events that were archived, and may be dropped from the audit log.
 
+internal import Encodings
 package import TouchstonePolicy
 
 /// All events after `start` and up to `end`, as an archive file has them.

@@ -1,6 +1,7 @@
 // How a binding ticket for a profile without a record finds out that the profile was erased since.
 
 internal import Crypto
+internal import Encodings
 
 extension ProfileRecord {
   /// In front of an erasure mark's id. No profile can have such an id, since identifiers hold no control characters.

@@ -1,5 +1,6 @@
 // Erasing a profile: its records are removed, its events lose their content, and the log says how many did.
 
+internal import Encodings
 public import TouchstonePolicy
 
 /// An erasure of a profile. `Change.eraseProfile` removes:

@@ -1,5 +1,7 @@
 // A response, and how it is written.
 
+internal import Encodings
+
 /// A status and its phrase.
 package struct HTTPStatus: Hashable, Sendable {
   package var code: Int
@@ -65,7 +67,7 @@ struct ResponseWriter {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(512 + response.body.count)
     bytes += "HTTP/1.1 \(response.status.code) \(response.status.phrase)\r\n".utf8
-    append("Date", HTTPDate.text(time), to: &bytes)
+    append("Date", CalendarTime.http(time), to: &bytes)
     for field in response.fields { append(field.name, field.value, to: &bytes) }
     if response.status.hasBody { append("Content-Length", String(response.body.count), to: &bytes) }
     if closes { append("Connection", "close", to: &bytes) }

@@ -1,6 +1,7 @@
 // Header fields on their way into nghttp2, laid out so that one call costs no allocation once the buffers have grown.
 
 import CNGHTTP2
+internal import Encodings
 
 /// Fields for one submit. Static names and values are passed by pointer and never copied; the rest lies in one byte buffer
 /// that nghttp2 copies from.
@@ -65,7 +66,7 @@ struct HeaderBlock {
     let value = bytes.count
     switch entry.value {
     case .text(let text): bytes.append(contentsOf: text.utf8)
-    case .binary(let data): Base64.encode(data, into: &bytes)
+    case .binary(let data): Base64.append(data, to: &bytes)
     }
     var field = nghttp2_nv()
     field.namelen = value - name
@@ -83,7 +84,7 @@ struct HeaderBlock {
     let valueBytes =
       switch entry.value {
       case .text(let text): text.utf8.count
-      case .binary(let data): Base64.encodedBytes(data.count)
+      case .binary(let data): Base64.encodedCount(data.count)
       }
     return entry.name.utf8.count + valueBytes + fieldOverheadBytes
   }

@@ -1,5 +1,7 @@
 // Metadata: the headers and trailers of a call that belong to the application.
 
+internal import Encodings
+
 /// An ordered multimap of names and values.
 ///
 /// Names are lower-case ASCII letters, digits, `-`, `_` and `.`. A name ending in `-bin` has bytes for a value, which travel
@@ -90,7 +92,7 @@ extension Metadata {
     }
     // Several values of one name may arrive joined by commas (RFC 9110 §5.3).
     for part in value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
-      guard let bytes = Base64.decode(UnsafeRawBufferPointer(rebasing: part)) else { continue }
+      guard let bytes = Base64.decode(UnsafeRawBufferPointer(rebasing: part), padding: .optional) else { continue }
       entries.append(Entry(name: name, value: .binary(bytes)))
     }
   }

@@ -1,5 +1,6 @@
 // The cookie by which a browser proves that an operator has signed in with it. Pure: randomness and time are arguments.
 
+internal import Encodings
 package import TouchstoneCrypto
 internal import TouchstonePolicy
 

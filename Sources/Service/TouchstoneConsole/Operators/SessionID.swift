@@ -1,5 +1,6 @@
 // The id of a session, as its cookie has it: 256 random bits, and a proof that this installation made them.
 
+internal import Encodings
 package import TouchstoneCrypto
 
 /// Makes and recognises ids. The proof distinguishes a session that has ended from an invented one.

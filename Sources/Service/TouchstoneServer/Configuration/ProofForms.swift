@@ -1,8 +1,8 @@
 // The forms of names and digests in `applications:`.
 
+internal import Encodings
 internal import SettingFiles
 internal import TouchstoneAttestation
-internal import TouchstoneStore
 
 /// A text's form: the value that it stands for, and the words for one that does not have it.
 struct TextForm<Value: Hashable>: Sendable {
@@ -39,7 +39,7 @@ enum ProofForms {
   /// SHA-256 of a signing certificate, as keytool, apksigner and Play print it, or in base64.
   static var signer: TextForm<[UInt8]> {
     TextForm(name: "a signer", form: "the SHA-256 of a signing certificate: 64 hexadecimal digits, or base64") { text in
-      let bytes = hexadecimal(text.filter { $0 != ":" }) ?? Base64.bytes(standard: text)
+      let bytes = Hexadecimal.bytes(inEitherCase: text.filter { $0 != ":" }) ?? Base64.decode(text)
       return bytes?.count == AndroidPackage.signerBytes ? bytes : nil
     }
   }
@@ -64,7 +64,7 @@ enum ProofForms {
   /// As authenticators' makers print it.
   static var aaguid: TextForm<[UInt8]> {
     TextForm(name: "an AAGUID", form: "a UUID such as ee882879-721c-4913-9775-3dfcce97072a") { text in
-      let bytes = hexadecimal(text.filter { $0 != "-" })
+      let bytes = Hexadecimal.bytes(inEitherCase: text.filter { $0 != "-" })
       return bytes?.count == PasskeyRequirements.aaguidBytes ? bytes : nil
     }
   }
@@ -73,7 +73,7 @@ enum ProofForms {
 
   private static func isOrigin(_ text: String) -> Bool {
     if text.hasPrefix(appOrigin) {
-      return Base64.bytes(url: String(text.dropFirst(appOrigin.count)))?.count == AndroidPackage.signerBytes
+      return Base64URL.decode(String(text.dropFirst(appOrigin.count)))?.count == AndroidPackage.signerBytes
     }
     let (https, http) = ("https://", "http://")
     guard text.hasPrefix(https) || text.hasPrefix(http) else { return false }
@@ -94,9 +94,6 @@ enum ProofForms {
           && label.last != hyphen
       }
   }
-
-  /// In upper or lower case.
-  private static func hexadecimal(_ text: String) -> [UInt8]? { Hexadecimal.bytes(text.lowercased()) }
 
   fileprivate static let hyphen = UInt8(ascii: "-")
   private static let underscore = UInt8(ascii: "_")

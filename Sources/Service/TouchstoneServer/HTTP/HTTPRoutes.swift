@@ -2,6 +2,7 @@
 
 internal import DispatchHTTP
 internal import DispatchRPC
+internal import Encodings
 internal import TouchstoneConsole
 internal import TouchstoneCrypto
 internal import TouchstoneService

@@ -1,7 +1,7 @@
 // One line of the log as bytes. Pure.
 
+internal import Encodings
 internal import Logging
-internal import TouchstoneCodec
 internal import TouchstonePolicy
 internal import TouchstoneService
 
@@ -212,32 +212,27 @@ struct LogLine {
     }
     for unit in UTF16.encode(scalar).map(Array.init) ?? [] {
       append("\\u")
-      for byte in [UInt8(unit >> 8), UInt8(unit & 0xFF)] { appendDigits(byte) }
+      for byte in [UInt8(unit >> 8), UInt8(unit & 0xFF)] { Hexadecimal.append(byte, to: &bytes) }
     }
   }
 
   private mutating func appendHex(_ byte: UInt8) {
     append("\\u00")
-    appendDigits(byte)
-  }
-
-  private mutating func appendDigits(_ byte: UInt8) {
-    for digit in [byte >> 4, byte & 15] { bytes.append(digit < 10 ? 0x30 + digit : 0x57 + digit) }
+    Hexadecimal.append(byte, to: &bytes)
   }
 
   // MARK: Time
 
   /// RFC 3339 in UTC, with milliseconds: "2026-11-24T09:03:09.123Z".
   private mutating func append(_ time: UnixTime) {
-    let (day, ofDay) = time.seconds.dividedDown(by: 86_400)
-    let date = CivilDate(daysSince1970: day)
+    let date = CalendarTime(secondsSince1970: time.seconds)
     append(date.year / 100)
     append(date.year % 100, then: "-")
     append(date.month, then: "-")
     append(date.day, then: "T")
-    append(ofDay / 3_600, then: ":")
-    append(ofDay / 60 % 60, then: ":")
-    append(ofDay % 60, then: ".")
+    append(date.hour, then: ":")
+    append(date.minute, then: ":")
+    append(date.second, then: ".")
     let milliseconds = (time.microseconds - time.seconds * 1_000_000) / 1_000
     append(milliseconds / 10)
     bytes.append(0x30 + UInt8(milliseconds % 10))

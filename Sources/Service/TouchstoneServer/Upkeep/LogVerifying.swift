@@ -1,6 +1,7 @@
 // Verifies the whole audit log regularly while the service runs, because a start verifies only its latest part.
 
 internal import Dispatch
+internal import Encodings
 internal import Logging
 internal import Synchronization
 internal import TouchstonePolicy

@@ -4,6 +4,7 @@
 // (R30).
 
 internal import DispatchRPC
+internal import Encodings
 internal import Synchronization
 internal import TouchstoneAttestation
 internal import TouchstoneCodec

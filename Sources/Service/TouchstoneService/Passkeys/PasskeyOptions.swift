@@ -1,6 +1,7 @@
 // The options of WebAuthn's two ceremonies, as JSON that browsers and Android's Credential Manager take as it is (WebAuthn
 // Level 3 §5.1.8, §5.1.9).
 
+internal import Encodings
 internal import TouchstoneAttestation
 internal import TouchstoneCodec
 internal import TouchstoneCrypto

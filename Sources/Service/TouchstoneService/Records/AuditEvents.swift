@@ -1,6 +1,7 @@
 // The events of the audit log, and their names (R41). No event contains a secret, a signature, a token or a domain
 // state.
 
+internal import Encodings
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore

@@ -1,5 +1,6 @@
 // Committed events that are not in the chain yet ⇄ rows of `unsealed_events`.
 
+internal import Encodings
 internal import TouchstonePolicy
 internal import TouchstoneStore
 

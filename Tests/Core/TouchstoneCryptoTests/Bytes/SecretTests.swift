@@ -1,6 +1,7 @@
 // No description and no reflection of a type that holds keys shows a byte of them.
 
 import Crypto
+import Encodings
 import Testing
 
 @testable import TouchstoneCrypto

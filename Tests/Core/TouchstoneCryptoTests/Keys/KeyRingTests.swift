@@ -1,6 +1,7 @@
 // How keys come to be, are read again, rotated, and refused where others could have seen them.
 
 import Dispatch
+import Encodings
 import Glibc
 import Synchronization
 import Testing
@@ -56,7 +57,7 @@ import Testing
     let first = try KeyRing.loadOrCreate(directory: directory.keys)
     let oldSealer = Sealer(keys: first.sealing)
     let (nextSigning, nextSealing) = (SigningKey.random(), randomBytes(32))
-    let mark = ".from-" + KeyTime.text(of: now + 60)
+    let mark = ".from-" + CalendarTime.basic(now + 60)
     directory.write("signing/10\(mark).pem", Array(nextSigning.pem.utf8))
     directory.write("sealing/10\(mark).key", nextSealing)
 

@@ -1,6 +1,7 @@
 // The actions of `touchstone keys`: a first set, rotation, pruning, and the bundle.
 
 import Dispatch
+import Encodings
 import Synchronization
 import Testing
 
@@ -64,7 +65,7 @@ import Testing
       try KeyStore.list(directory: directory.keys, at: time).filter { $0.kind == kind }.map(\.standing)
     }
     let file = try KeyStore.rotate(directory: directory.keys, kind, usedFrom: now)
-    #expect(file == "\(kind.rawValue)/2.from-\(KeyTime.text(of: now))\(kind.suffix)")
+    #expect(file == "\(kind.rawValue)/2.from-\(CalendarTime.basic(now))\(kind.suffix)")
     #expect(directory.mode(file) == 0o600)
     #expect(try standings(at: now - 1) == [.active, .coming(from: now)])
     #expect(try standings(at: now) == [.retired(since: now), .active])

@@ -57,22 +57,4 @@ import Testing
   @Test func `a succession has a key`() {
     #expect(KeySuccession<Int>([]) == nil)
   }
-
-  @Test(
-    arguments: [
-      (0, "19700101T000000Z"), (951_782_400, "20000229T000000Z"), (1_795_296_600, "20261121T213000Z"),
-      (253_402_300_799, "99991231T235959Z"),
-    ] as [(Int64, String)])
-  func `times are written to the second and read back`(time: Int64, text: String) {
-    #expect(KeyTime.text(of: time) == text)
-    #expect(KeyTime.read(text) == time)
-  }
-
-  @Test(arguments: [
-    "", "20261121T213000", "20261121T213000z", "20261121 213000Z", "20260229T000000Z", "20261121T240000Z",
-    "20261121T213060Z", "2026112xT213000Z", "19691231T235959Z", "0020261121T213000Z", "２０２６1121T2130Z",
-  ])
-  func `what is no such time is not read`(text: String) {
-    #expect(KeyTime.read(text) == nil)
-  }
 }

@@ -1,6 +1,7 @@
 // R40: key ids, PEM and the published key set.
 
 import Crypto
+import Encodings
 import Testing
 
 @testable import TouchstoneCrypto

@@ -1,6 +1,7 @@
 // R33: which bytes prove possession of a key.
 
 import Crypto
+import Encodings
 import Testing
 import TouchstoneCrypto
 

@@ -1,4 +1,4 @@
-// Values as they are spelled on the wire: timeouts, percent-encoding, Base64, metadata, codes, addresses.
+// Values as they are spelled on the wire: timeouts, percent-encoding, metadata, codes, addresses.
 
 import Testing
 
@@ -65,38 +65,6 @@ import Testing
 
   private func decode(_ text: String) -> String {
     Array(text.utf8).withUnsafeBytes { PercentEncoding.decode($0) }
-  }
-}
-
-@Suite struct Base64Tests {
-  @Test(
-    arguments: [
-      ([], ""), ([0], "AA"), ([0xFF], "/w"), ([1, 2], "AQI"), ([1, 2, 3], "AQID"), ([0xFB, 0xEF, 0xBE], "++++"),
-    ] as [([UInt8], String)])
-  func writesWithoutPaddingAndReadsBoth(_ bytes: [UInt8], text: String) {
-    var output: [UInt8] = []
-    Base64.encode(bytes, into: &output)
-    #expect(String(decoding: output, as: UTF8.self) == text)
-    #expect(decode(text) == bytes)
-    #expect(decode(text + String(repeating: "=", count: (4 - text.count % 4) % 4)) == bytes)
-  }
-
-  @Test(arguments: ["A", "AAAAA", "AA=", "A===", "====", "A-==", "AA AA", "AB", "AA=A", "AAAA===="])
-  func refuses(_ text: String) {
-    #expect(decode(text) == nil)
-  }
-
-  @Test func roundTripsEveryLength() {
-    for count in 0..<64 {
-      let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ count) }
-      var output: [UInt8] = []
-      Base64.encode(bytes, into: &output)
-      #expect(output.withUnsafeBytes { Base64.decode($0) } == bytes)
-    }
-  }
-
-  private func decode(_ text: String) -> [UInt8]? {
-    Array(text.utf8).withUnsafeBytes { Base64.decode($0) }
   }
 }
 

@@ -1,5 +1,6 @@
 // Bindings: a ticket, its completion, what is known of them, their end.
 
+import Encodings
 import StoreModel
 import TouchstoneCodec
 import TouchstoneCrypto

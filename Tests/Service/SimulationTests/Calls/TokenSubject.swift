@@ -1,5 +1,6 @@
 // The claims of a token, read without the service's help (RFC 7519).
 
+import Encodings
 import FoundationEssentials
 import TouchstoneCrypto
 

@@ -1,5 +1,6 @@
 // The permitted contents of an event: known words, names and numbers, and nothing else (R41).
 
+import Encodings
 import TouchstoneCodec
 import TouchstoneCrypto
 import TouchstonePolicy

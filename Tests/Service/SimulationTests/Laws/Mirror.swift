@@ -1,5 +1,6 @@
 // A caller without a proof gets the same answers whether a profile is known or not (R37).
 
+import Encodings
 import SimulatedPhone
 import TouchstoneCodec
 import TouchstoneCrypto

@@ -1,5 +1,6 @@
 // The proofs that people give, and their use of the tokens that they get for them.
 
+import Encodings
 import TouchstoneCodec
 import TouchstoneCrypto
 import TouchstonePolicy

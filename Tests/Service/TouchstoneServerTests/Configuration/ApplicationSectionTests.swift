@@ -1,5 +1,6 @@
 // `applications:`: what its settings mean, each thing that is wrong with it, and what it warns of.
 
+import Encodings
 import Testing
 
 @testable import TouchstoneAttestation
@@ -60,7 +61,7 @@ struct ApplicationSectionTests {
   func signers() throws {
     let digest = (0..<32).map { UInt8($0 * 8) }
     let pairs = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-    let spellings = [pairs.joined(), pairs.joined(separator: ":").uppercased(), Base64.text(digest)]
+    let spellings = [pairs.joined(), pairs.joined(separator: ":").uppercased(), Base64.encode(digest)]
     for spelling in spellings {
       let requirements = try Self.requirements("packages: [{name: a, signers: [\"\(spelling)\"]}]")
       #expect(requirements.packages == [AndroidPackage(name: "a", signers: [digest])])

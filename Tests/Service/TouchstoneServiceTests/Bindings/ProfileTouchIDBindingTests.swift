@@ -1,4 +1,5 @@
 import DispatchRPC
+import Encodings
 import StoreModel
 import Testing
 import TouchstoneCodec

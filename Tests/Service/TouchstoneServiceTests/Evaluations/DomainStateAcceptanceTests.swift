@@ -1,4 +1,5 @@
 import DispatchRPC
+import Encodings
 import SimulatedPhone
 import StoreModel
 import Testing

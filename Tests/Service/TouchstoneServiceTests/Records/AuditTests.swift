@@ -1,3 +1,4 @@
+import Encodings
 import InMemoryLogging
 import SimulatedPhone
 import StoreModel

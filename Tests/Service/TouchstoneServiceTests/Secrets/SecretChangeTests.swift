@@ -1,4 +1,5 @@
 import DispatchRPC
+import Encodings
 import InMemoryLogging
 import StoreModel
 import Testing

@@ -1,4 +1,5 @@
 import DispatchRPC
+import Encodings
 import Testing
 import TouchstoneCodec
 import TouchstoneCrypto

@@ -1,3 +1,4 @@
+import Encodings
 import TestSupport
 import StoreConformance
 import Testing

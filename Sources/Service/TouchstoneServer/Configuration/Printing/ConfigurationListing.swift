@@ -1,7 +1,7 @@
 // `touchstone config print`: each setting in force, and where it comes from.
 
+internal import Encodings
 internal import SettingFiles
-internal import TouchstoneCodec
 internal import TouchstonePolicy
 internal import TouchstoneStore
 

@@ -1,6 +1,6 @@
 // JSON for output, in an order that its writer chooses.
 
-internal import TouchstoneCodec
+internal import Encodings
 
 indirect enum PrintedValue: Sendable, Hashable {
   case text(String)

@@ -1,7 +1,7 @@
 // RFC 4648 section 5: one encoding for every byte string, and nothing else decodes.
 
+import Encodings
 import Testing
-import TouchstoneCrypto
 
 @Suite struct Base64URLTests {
   @Test(arguments: [

@@ -1,0 +1,52 @@
+// Times of the Gregorian calendar, as files and HTTP write them. `JSONTests` have RFC 3339.
+
+import Encodings
+import Testing
+
+@Suite struct CalendarTimeTests {
+  @Test(
+    arguments: [
+      (0, "19700101T000000Z"), (951_782_400, "20000229T000000Z"), (1_795_296_600, "20261121T213000Z"),
+      (253_402_300_799, "99991231T235959Z"),
+    ] as [(Int64, String)])
+  func `times are written to the second and read back`(time: Int64, text: String) {
+    #expect(CalendarTime.basic(time) == text)
+    #expect(CalendarTime.read(basic: text) == time)
+  }
+
+  @Test(arguments: [
+    "", "20261121T213000", "20261121T213000z", "20261121 213000Z", "20260229T000000Z", "20261121T240000Z",
+    "20261121T213060Z", "2026112xT213000Z", "19691231T235959Z", "0020261121T213000Z", "２０２６1121T2130Z",
+  ])
+  func `what is no such time is not read`(text: String) {
+    #expect(CalendarTime.read(basic: text) == nil)
+  }
+
+  @Test(
+    "Times of all years that HTTP can write",
+    arguments: [
+      (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (1_709_164_799, "Wed, 28 Feb 2024 23:59:59 GMT"),
+      (1_709_164_800, "Thu, 29 Feb 2024 00:00:00 GMT"), (.max, "Fri, 31 Dec 9999 23:59:59 GMT"),
+      (.min, "Thu, 01 Jan 1970 00:00:00 GMT"),
+    ] as [(Int64, String)])
+  func dates(time: Int64, text: String) {
+    #expect(CalendarTime.http(time) == text)
+  }
+
+  @Test(
+    arguments: [(0, "1970-01-01T00:00:00Z"), (951_782_400, "2000-02-29T00:00:00Z")] as [(Int64, String)])
+  func `an instant is read as it is written`(time: Int64, text: String) {
+    #expect(CalendarTime.instant(time) == text)
+    #expect(CalendarTime.read(instant: text) == time)
+    #expect(CalendarTime.read(instant: text.replacing("-", with: "")) == nil)
+  }
+
+  /// A stride of days that meets every day of a week and of a month, over eight centuries.
+  @Test func `every day's text is read back`() {
+    for day in stride(from: Int64(0), to: 292_194, by: 13) {
+      let time = day * 86_400 + day % 86_400
+      #expect(CalendarTime.read(basic: CalendarTime.basic(time)) == time)
+      #expect(CalendarTime(secondsSince1970: time).weekday == (day + 4) % 7)
+    }
+  }
+}
