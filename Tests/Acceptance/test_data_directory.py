@@ -98,6 +98,7 @@ def test_a_directory_that_others_can_exchange(start, tmp_path):
     parent.chmod(mode)
     assert_refused(server.data_directory, UNPROTECTED)
     line = f"{server.data_directory}: its directory {parent}: mode 0{mode:o} lets other users change it: run `chmod go-w {parent}`"
+    line += ", or use a path whose directories only root can change"
     assert run_to_end(server.data_directory).stderr == f"touchstone: {line}\n"
     assert run_to_end(parent / "new").returncode == UNPROTECTED
     assert not (parent / "new").exists()

@@ -3,6 +3,7 @@
 
 internal import CoreMetrics
 public import DispatchRPC
+internal import Encodings
 public import Logging
 internal import Synchronization
 package import TouchstoneAttestation
@@ -235,6 +236,12 @@ public final class TouchstoneService: Sendable {
 }
 
 extension Randomness {
+  /// 128 random bits in base64url. None begins with a hyphen, because programs would take it for an option.
+  func bindingID() -> String {
+    let id = Base64URL.encode(uniqueID().bytes)
+    return id.hasPrefix("-") ? bindingID() : id
+  }
+
   func uniqueID() -> UniqueID {
     guard let id = UniqueID(bytes: bytes(16)) else { preconditionFailure("16 bytes make an id") }
     return id

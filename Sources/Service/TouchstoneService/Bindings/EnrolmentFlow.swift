@@ -488,7 +488,7 @@ struct EnrolmentFlow: Sendable {
   ) {
     let now = service.clock()
     let binding = BindingRecord(
-      bindingID: Base64URL.encode(service.randomness.uniqueID().bytes), applicationID: request.applicationID,
+      bindingID: service.randomness.bindingID(), applicationID: request.applicationID,
       profileID: ticket.profileID, deviceID: ticket.deviceID, deviceName: request.deviceName,
       biometryType: posture.biometryType,
       credential: credentialRecord, appAttest: vouched?.appAttest,

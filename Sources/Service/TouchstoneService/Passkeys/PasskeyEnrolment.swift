@@ -101,7 +101,7 @@ extension EnrolmentFlow {
     let now = service.clock()
     // It may be used on any platform, and has no domain state.
     let binding = BindingRecord(
-      bindingID: Base64URL.encode(service.randomness.uniqueID().bytes), applicationID: request.applicationID,
+      bindingID: service.randomness.bindingID(), applicationID: request.applicationID,
       profileID: ticket.profileID, deviceID: passkey.deviceID, deviceName: request.deviceName,
       biometryType: .unspecified, credential: .passkey(passkey), isRevoked: false, baseline: nil, platformFamily: nil,
       createdAt: now, lastUsedAt: nil, proofCounter: signCount, version: 0)

@@ -1,8 +1,10 @@
 import DispatchRPC
 import SimulatedPhone
 import StoreModel
+import Synchronization
 import Testing
 import TouchstoneCodec
+import TouchstoneCrypto
 import TouchstonePolicy
 import TouchstoneStore
 
@@ -14,6 +16,15 @@ struct BindingTests {
 
   init() async throws {
     service = try await TestService.start()
+  }
+
+  /// A program would take it for an option: `touchstone admin binding show shop -ZCT`.
+  @Test func noBindingsIDBeginsWithAHyphen() {
+    let firsts = Mutex<[UInt8]>([0xF8, 0xFB, 0xF7])
+    let randomness = Randomness { count in
+      [firsts.withLock { $0.removeFirst() }] + Array(repeating: 0, count: count - 1)
+    }
+    #expect(randomness.bindingID() == "9wAAAAAAAAAAAAAAAAAAAA")
   }
 
   // MARK: Primary authentication

@@ -6,8 +6,7 @@ import CNGHTTP2
 ///
 /// nghttp2 refuses a request without `:authority`, or with one that is no host. Clients over Unix sockets have no host: they send the
 /// socket's path, nothing, or `localhost`. So their requests are judged here, by nghttp2's rules for all but
-/// `:authority`. As nghttp2 does, it lets a field's value pass that HTTP/2 does not allow: `Metadata` reads what it can
-/// of it.
+/// `:authority`. A value with a tab or a byte beyond ASCII passes: `Metadata` reads what it can of it.
 struct RequestFieldRules {
   private struct Pseudo: OptionSet {
     let rawValue: UInt8
@@ -35,7 +34,7 @@ struct RequestFieldRules {
       return seen.insert(pseudo).inserted
     }
     hasRegularField = true
-    return Self.isValid(name: name) && !Self.isOfConnection(name)
+    return Self.isValid(name: name) && !Self.isOfConnection(name) && !Self.endsLine(value)
   }
 
   private static func pseudo(_ name: UnsafeRawBufferPointer) -> Pseudo? {
@@ -53,6 +52,11 @@ struct RequestFieldRules {
 
   private static func isValid(name: UnsafeRawBufferPointer) -> Bool {
     nghttp2_check_header_name(name.baseAddress?.assumingMemoryBound(to: UInt8.self), name.count) != 0
+  }
+
+  /// Such a value, passed on over HTTP/1.1, would make another field (RFC 9113 §8.2.1).
+  private static func endsLine(_ value: UnsafeRawBufferPointer) -> Bool {
+    value.contains { $0 == 0 || $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
   }
 
   private static func isValid(_ value: UnsafeRawBufferPointer) -> Bool {
