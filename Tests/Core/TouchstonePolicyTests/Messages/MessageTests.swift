@@ -122,7 +122,9 @@ import Testing
   // R20, golden
   @Test func anAttemptIsAnsweredInWholeSentences() {
     func text(_ decision: AttemptDecision, by factor: Factor?, _ biometry: BiometryType = .faceID) -> [String] {
-      [Language.english, .simplifiedChinese].compactMap { Message(decision, by: factor, biometry: biometry, in: $0)?.text }
+      [Language.english, .simplifiedChinese].compactMap { language in
+        Message(decision, by: factor, biometry: biometry, in: language)?.text
+      }
     }
     #expect(
       text(AttemptDecision(outcome: .tryAgain, laError: .authenticationFailed, attemptsLeft: 4), by: .biometry) == [
