@@ -70,13 +70,6 @@ struct Subject: Sendable {
   /// secret counts on the profile, although no attempt matches it.
   func secretHolder(of kind: Factor) -> SecretHolder { SecretHolder(profile, name, kind) }
 
-  /// For operators: without the looks of a name (R37).
-  var asStored: Subject {
-    var subject = self
-    subject.profileStanding = profile.standing
-    return subject
-  }
-
   /// The evaluation names a binding that is revoked or unknown, so no proof has to be verified.
   var isInactiveBinding: Bool { bindingStanding.scope == .device && !bindingStanding.isActive }
 
