@@ -445,19 +445,27 @@ def service_value(schema, service):
     return [f"extension {scope} {{", *nested(value), "}"], names
 
 
+def application_fields(message, *outer):
+    """The path of each field of a message that names an application, in lists and at any depth."""
+    for field in message.proto.field:
+        path = (*outer, field)
+        if field.name == APPLICATION:
+            yield path
+        elif field.type == Field.TYPE_MESSAGE:
+            yield from application_fields(message.schema.type(field.type_name), *path)
+
+
 def application_field(request):
-    """The path of the field that names the request's application; None where there is none."""
-    if any(field.name == APPLICATION for field in request.proto.field):
-        return [APPLICATION]
-    paths = []
-    for field in request.proto.field:
-        if field.type == Field.TYPE_MESSAGE and field.label != Field.LABEL_REPEATED:
-            inner = request.schema.type(field.type_name)
-            if any(one.name == APPLICATION for one in inner.proto.field):
-                paths.append([field.name, APPLICATION])
+    """The path of the field that names the request's application; None if there is none."""
+    paths = [*application_fields(request)]
+    names = [".".join(field.name for field in path) for path in paths]
     if len(paths) > 1:
-        raise Refusal(f"{request.full_name}: which of {[path[0] for path in paths]} names the application?")
-    return paths[0] if paths else None
+        raise Refusal(f"{request.full_name}: which of {names} names the application?")
+    for path, name in zip(paths, names, strict=True):
+        if len(path) > 2 or any(field.label == Field.LABEL_REPEATED for field in path):
+            raise Refusal(f"{request.full_name}: no grant is compared with {name}; name the application in the request")
+        return [field.name for field in path]
+    return None
 
 
 def access(schema, service, index):

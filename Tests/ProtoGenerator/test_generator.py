@@ -72,7 +72,22 @@ def test_names(name, type_name, member_name):
     ("enum A { A_UNSPECIFIED = 0; A_IN = 1; }", "IN: a word of Swift or C++"),
     (
         "message A { string application_id = 1; } message B { A c = 1; A d = 2; } service S { rpc R(B) returns (A); }",
-        r"a.v1.B: which of \['c', 'd'\] names the application",
+        r"a.v1.B: which of \['c.application_id', 'd.application_id'\] names the application",
+    ),
+    (
+        "message A { string application_id = 1; } message B { string application_id = 1; repeated A c = 2; } "
+        "service S { rpc R(B) returns (A); }",
+        r"a.v1.B: which of \['application_id', 'c.application_id'\] names the application",
+    ),
+    (
+        "message A { string application_id = 1; } message B { repeated A c = 1; } "
+        "service S {\n// Access: a grant of the method alone.\nrpc R(B) returns (A); }",
+        "a.v1.B: no grant is compared with c.application_id; name the application in the request",
+    ),
+    (
+        "message A { string application_id = 1; } message B { A c = 1; } message C { B d = 1; } "
+        "service S {\n// Access: a grant of the method alone.\nrpc R(C) returns (A); }",
+        "a.v1.C: no grant is compared with d.c.application_id; name the application in the request",
     ),
     ("message A {} service S { rpc R(A) returns (A); }", "a.v1.S.R: name the application in the request, or say"),
     ("message A {} service S {\n// Access: every beer.\nrpc R(A) returns (A); }", "a.v1.S.R: name the application in the request, or"),

@@ -15,7 +15,9 @@ struct OfferedAppAssertion: Sendable {
   let posture: PostureTerms
   /// What the application asks of the app, when the attempt came in.
   let requirements: AttestationRequirements
+}
 
+extension OfferedAppAssertion {
   /// `nil`: there is none, or the application does not look at proofs.
   init?(_ request: V1.SubmitAttemptRequest, of service: TouchstoneService) throws(RequestError) {
     guard !request.appAssertion.isEmpty else { return nil }

@@ -10,8 +10,8 @@ internal import TouchstoneStore
 /// call wins. A call loses this many only if very many calls concern the same device.
 let maximumDecisionRounds = 32
 
-/// The rounds in which a new binding compares the device's version, so that the lock under which it is made is current. Later rounds do not compare it: otherwise a steady stream of attempts on the device could delay
-/// the call for ever.
+/// The rounds in which a new binding compares the device's version, so that the lock under which it is made is current.
+/// Later rounds do not compare it: otherwise a steady stream of attempts on the device could delay the call for ever.
 private let comparedRounds = 8
 
 /// One round of a call: it reads, decides and commits. All the phases of a call share its rounds.

@@ -27,6 +27,16 @@ struct CallerTests {
     #expect(Set(Self.open) == Set(["Check", "List", "Watch"].map { "/grpc.health.v1.Health/\($0)" }))
   }
 
+  /// A grant for one application serves every other method in that application alone.
+  @Test func onlyKeysAndReflectionConcernNoApplication() {
+    #expect(
+      Set(Self.guarded).subtracting(Self.aboutApplications) == [
+        "/touchstone.v1.TokenService/GetSigningKeys",
+        "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+        "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+      ])
+  }
+
   @Test func whatGrantsAndVendorsNameAreTheNamedApplications() {
     var (shop, gateway) = (CallerDefinition(name: "shop"), CallerDefinition(name: "gateway"))
     shop.applications = .these(["shop", "bank"])

@@ -1,6 +1,7 @@
 import SimulatedPhone
 import StoreConformance
 import Testing
+import TouchstoneAttestation
 import TouchstoneCodec
 import TouchstoneCrypto
 import TouchstonePolicy
@@ -10,7 +11,6 @@ import TouchstoneStore
 
 /// The steps of an attempt by the phone's key, one after the other. No service and no store are needed.
 struct KeyAttemptTests {
-  private static let noon = UnixTime(seconds: 1_800_000_000)
   private static let policy = EvaluationPolicy(
     name: "login", purpose: .login, factors: [.biometry, .passcode], tokenLifetime: .seconds(300))
   private static let key = SoftwareKey()
@@ -25,54 +25,25 @@ struct KeyAttemptTests {
     let profile = ProfileRecord(applicationID: binding.applicationID, profileID: binding.profileID, version: 1)
     let records = AttemptRecords(
       binding: binding, device: DeviceRecord(deviceID: binding.deviceID), profile: profile,
-      evaluation: evaluation.map { EvaluationRecord(key: Self.evaluationKey, standing: $0) })
+      evaluation: evaluation.map { EvaluationRecord(key: AttemptTerms.sampleKey, standing: $0) })
     return SharedRecord(Subject(ofBinding: records))
   }
 
-  private static let evaluationKey = ExpiringKey(
-    expiresAt: noon + .seconds(120), random: UniqueID(bytes: Array(repeating: 7, count: 16))!, in: Lineage(rawValue: 1))
-
-  private let book = PolicyBook([Self.policy])
-
-  private func attempt(_ proof: AttemptProof = .key(factor: .biometry, signature: signature)) -> KeyAttempt {
-    let evaluation = SealedEvaluation(
-      key: Self.evaluationKey, challenge: Array(repeating: 1, count: 32), policyName: "login",
-      policyRevision: book["login"]!.revision, subject: .binding("b"), transaction: nil,
-      prompt: Prompt(localizedReason: "Log in", titles: .init(fallback: nil, cancel: nil)))
-    let issuing = TokenIssuing(
-      id: UniqueID(bytes: Array(repeating: 9, count: 16))!, issuer: "touchstone", pepper: KeyRing.ephemeral().pepper,
-      lineage: Lineage(rawValue: 1))
-    var posture = DevicePosture.empty
-    (posture.platform, posture.osVersion, posture.isPasscodeSet) = (.iOS, OSVersion(17), true)
-    (posture.biometryType, posture.isBiometryAvailable, posture.isBiometryEnrolled) = (.touchID, true, true)
-    posture.domainState = [1, 2, 3]
-    return KeyAttempt(
-      of: AttemptTerms(
-        applicationID: Sample.application, caller: .local, entry: book["login"]!, evaluation: evaluation, proof: proof,
-        posture: nil, read: posture, appAssertion: nil, issuing: issuing), EnrolmentPolicy())
+  private func attempt(
+    _ proof: AttemptProof = .key(factor: .biometry, signature: signature), under policy: EvaluationPolicy = policy,
+    asserting appAssertion: OfferedAppAssertion? = nil
+  ) -> KeyAttempt {
+    KeyAttempt(
+      of: .sample(proof, under: policy, of: .binding("b"), asserting: appAssertion), EnrolmentPolicy())
   }
 
   private static let signature = KeySignature(p256: Array(repeating: 3, count: 64), mlDSA65: [])
 
-  private enum Event {
-    case read(SharedRecord<Subject>), verified(Bool), conflicted, committed
-  }
-
-  /// Plays events, and returns each step in words: "commit evaluation.succeeded".
   private func steps(
-    of attempt: KeyAttempt, _ events: [Event], after delay: Duration = .zero, policies: PolicyBook? = nil
+    of attempt: KeyAttempt, _ events: [AttemptEvent], after delay: Duration = .zero, policies: PolicyBook? = nil
   ) -> [String] {
-    var attempt = attempt
-    let moment = Moment(now: Self.noon + delay, policies: policies ?? book)
-    return [attempt.began().words]
-      + events.map { event in
-        switch event {
-        case .read(let subject): attempt.read(subject, at: moment).words
-        case .verified(let isValid): attempt.verified(isValid, at: moment).words
-        case .conflicted: attempt.conflicted().words
-        case .committed: attempt.committed().words
-        }
-      }
+    let policies = policies ?? PolicyBook([attempt.terms.policy])
+    return attempt.steps(events, at: Moment(now: AttemptTerms.sampleNow + delay, policies: policies))
   }
 
   @Test func aRightSignatureSucceeds() {
@@ -106,9 +77,10 @@ struct KeyAttemptTests {
   @Test func aConflictWithAFinishedEvaluationIsInvalid() {
     let finished = subject(evaluation: EvaluationStanding(isFinished: true))
     #expect(
-      steps(of: attempt(), [.read(subject()), .verified(true), .conflicted, .read(finished), .committed]) == [
-        "read", "verify", "commit evaluation.succeeded", "read", "refuse evaluation.refused", "answer invalidContext",
-      ])
+      steps(of: attempt(), [.read(subject()), .verified(true), .conflicted, .read(finished), .committed])
+        == [
+          "read", "verify", "commit evaluation.succeeded", "read", "refuse evaluation.refused", "answer invalidContext",
+        ])
   }
 
   @Test func whatCannotCountIsNotVerified() {
@@ -151,5 +123,84 @@ struct KeyAttemptTests {
       $0.credential = .hardwareKeys([HardwareKeyRecord(publicKey: [4], protection: .biometryCurrentSet)])
     }
     #expect(steps(of: attempt(), [.read(damaged)]) == ["read", "fail"])
+  }
+
+  // MARK: The app's assertion (R43)
+
+  private static let app = "TEAMID.example"
+
+  /// - Parameter signatureBytes: 64: r ‖ s instead of DER.
+  private func assertion(counter: UInt8, of app: String = app, signatureBytes: UInt8 = 70) -> OfferedAppAssertion {
+    let data = sha256(Array(app.utf8)) + [0x40, 0, 0, 0, counter]
+    // A CBOR map of two byte strings.
+    let bytes =
+      [0xA2, 0x69] + Array("signature".utf8) + [0x58, signatureBytes] + Array(repeating: 5, count: Int(signatureBytes))
+      + [0x71] + Array("authenticatorData".utf8) + [0x58, UInt8(data.count)] + data
+    return OfferedAppAssertion(
+      assertion: try! AppAssertion(bytes), posture: PostureTerms(V1.DevicePosture?.none),
+      requirements: AttestationRequirements(appIDs: [Self.app]))
+  }
+
+  private func vouched(counter: UInt32, isRevoked: Bool = false) -> SharedRecord<Subject> {
+    subject {
+      $0.appAttest = AppAttestRecord(
+        keyID: [1], publicKey: Self.key.publicKeyX963, appID: Self.app, environment: "production")
+      ($0.proofCounter, $0.isRevoked) = (counter, isRevoked)
+    }
+  }
+
+  @Test func theAssertionIsVerifiedBeforeTheSignature() {
+    let attempt = attempt(asserting: assertion(counter: 5))
+    #expect(
+      steps(of: attempt, [.read(vouched(counter: 4)), .verified(true), .verified(true), .committed])
+        == ["read", "verify", "verify", "commit evaluation.succeeded", "answer succeeded"])
+    #expect(
+      steps(of: attempt, [.read(vouched(counter: 4)), .verified(true), .verified(false), .committed])
+        == ["read", "verify", "verify", "refuse evaluation.failed", "answer tryAgain"])
+    #expect(
+      steps(of: attempt, [.read(vouched(counter: 4)), .verified(false), .committed])
+        == ["read", "verify", "refuse evaluation.refused", "refuse APP_ASSERTION_NOT_ACCEPTED"])
+  }
+
+  /// Each answer is the same, and none counts.
+  @Test func anAssertionThatIsNotTheNextOfTheAppIsRefused() {
+    let refused = ["read", "verify", "refuse evaluation.refused", "refuse APP_ASSERTION_NOT_ACCEPTED"]
+    for other in [
+      assertion(counter: 4), assertion(counter: 5, of: "TEAMID.other"), assertion(counter: 5, signatureBytes: 64),
+    ] {
+      let events: [AttemptEvent] = [.read(vouched(counter: 4)), .verified(true), .committed]
+      #expect(steps(of: attempt(asserting: other), events) == refused)
+    }
+    #expect(
+      steps(of: attempt(asserting: assertion(counter: 5)), [.read(subject()), .committed])
+        == ["read", "refuse evaluation.refused", "refuse APP_ASSERTION_NOT_ACCEPTED"])
+  }
+
+  /// A conflict repeats no verification, and compares the counter again.
+  @Test func anotherAssertionThatWasTakenMeanwhileRefusesASuccess() {
+    let attempt = attempt(asserting: assertion(counter: 5))
+    let verified: [AttemptEvent] = [.read(vouched(counter: 4)), .verified(true), .verified(true), .conflicted]
+    let begin = ["read", "verify", "verify", "commit evaluation.succeeded", "read"]
+    #expect(
+      steps(of: attempt, verified + [.read(vouched(counter: 5)), .committed])
+        == begin + ["refuse evaluation.refused", "refuse APP_ASSERTION_NOT_ACCEPTED"])
+    #expect(
+      steps(of: attempt, verified + [.read(vouched(counter: 4)), .committed])
+        == begin + ["commit evaluation.succeeded", "answer succeeded"])
+    #expect(
+      steps(of: attempt, verified + [.read(vouched(counter: 4, isRevoked: true)), .committed])
+        == begin + ["refuse evaluation.failed", "answer failed"])
+  }
+
+  @Test func aPolicyThatRequiresAnAssertionRefusesAKeyWithoutOne() {
+    var policy = Self.policy
+    policy.requiresAppAssertion = true
+    #expect(
+      steps(of: attempt(under: policy), [.read(subject()), .conflicted, .read(subject()), .committed])
+        == ["read", "refuse evaluation.refused", "read", "refuse evaluation.refused", "refuse APP_ASSERTION_REQUIRED"])
+    // A revoked binding is told first that it is revoked (R37).
+    #expect(
+      steps(of: attempt(under: policy), [.read(vouched(counter: 4, isRevoked: true)), .committed])
+        == ["read", "refuse evaluation.failed", "answer failed"])
   }
 }

@@ -23,7 +23,7 @@ extension CallStep {
     case .unlock(let hasVerdict): hasVerdict ? "unlock with verdict" : "unlock"
     case .again: "again"
     case .answer(let answer): "answer \((answer as? any AnswerWords)?.words ?? "\(answer)")"
-    case .refuse(let error): "error \(error.reason ?? "")"
+    case .refuse(let error): "refuse \(error.reason ?? "")"
     case .fail: "fail"
     }
   }
