@@ -1,3 +1,4 @@
+import Encodings
 import StoreConformance
 import Testing
 import TouchstoneAttestation
