@@ -102,9 +102,12 @@ struct Subject: Sendable {
     return PostureNote(seen: seen, bindingID: binding.value.bindingID)
   }
 
-  /// The named profile, with the records of a passkey of its own.
+  /// The named profile, with the records of a passkey of its own. They are read later than the profile, which may have been
+  /// made, or erased and made anew, in between: they decide.
   func speaking(by passkey: AttemptRecords) -> Subject {
     var subject = self
+    subject.profileID = passkey.binding?.profileID
+    subject.bindingStanding.state = .active
     subject.records = AttemptRecords(
       binding: passkey.binding, device: passkey.device, profile: passkey.profile, evaluation: evaluation)
     subject.bindingStanding.show(passkey.binding?.passkey)

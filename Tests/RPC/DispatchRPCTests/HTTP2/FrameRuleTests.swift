@@ -98,7 +98,7 @@ import Testing
   }
 
   /// Over TCP nghttp2 checks a request's fields, and on a Unix socket the server does.
-  @Test(arguments: [("Bearer\tkey", "Bearer?key"), ("key ", "key"), (" key", "key"), ("a\nb", "a?b")], [false, true])
+  @Test(arguments: [("Bearer\tkey", "Bearer?key"), ("key ", "key"), (" key", "key")], [false, true])
   func aValueThatIsNotAllowedIsNotAbsent(_ value: (sent: String, read: String), isUnix: Bool) async throws {
     let texts = Box<String?>()
     let loopback = try Loopback { router in

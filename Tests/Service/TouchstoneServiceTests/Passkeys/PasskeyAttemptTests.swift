@@ -77,6 +77,17 @@ struct PasskeyAttemptTests {
         == ["read", "verify", "commit evaluation.succeeded", "answer succeeded"])
   }
 
+  /// Found by seed 602 of the simulation: the profile and its passkey are made between the two reads.
+  @Test func aProfileThatIsMadeMeanwhileIsKnown() {
+    let unknown = AttemptRecords(
+      binding: nil, device: .placeholder, profile: ProfileRecord(applicationID: Sample.application, profileID: "alice"),
+      evaluation: nil)
+    let subject = SharedRecord(Subject(ofProfile: unknown, UnknownNames(pepper: pepper)))
+    #expect(
+      steps(attempt(.profile("alice")), [.read(subject), .found(records()), .verified(true), .committed])
+        == ["read", "find", "verify", "commit evaluation.succeeded", "answer succeeded"])
+  }
+
   /// An unknown credential, another person's, and a named one's other credential take as many steps as a wrong signature.
   @Test func eachFaultTakesTheSameSteps() {
     let refused = ["find", "verify", "refuse evaluation.failed", "answer tryAgain"]
