@@ -158,10 +158,10 @@ def seed_sqlite(path, profiles, keys):
         connection.execute("INSERT INTO binding_uses SELECT number, ?, 0 FROM bindings", (last_use,))
         connection.execute("INSERT INTO binding_postures SELECT number, ? FROM bindings", (posture(last_use),))
         connection.execute(
-            "INSERT INTO devices SELECT device_id, 0, 0, 0, 1, NULL FROM bindings"
+            "INSERT INTO devices SELECT device_id, 0, 0, 0, 1 FROM bindings"
         )
         connection.executemany(
-            f"INSERT INTO profiles VALUES (?, ?, 1, 1, 1, NULL, NULL, {', '.join('?' * 9)}, {', '.join(['NULL'] * 9)}, ?, 1, NULL)",
+            f"INSERT INTO profiles VALUES (?, ?, 1, 1, 1, NULL, NULL, {', '.join('?' * 9)}, {', '.join(['NULL'] * 9)}, ?, 1)",
             ((APPLICATION, profile_id(number), *passcode(number, now), now) for number in range(profiles)),
         )
         connection.execute("COMMIT")
