@@ -91,16 +91,21 @@ extension DemoStory {
 
   func bindAnew(_ old: Keys) async throws(WrongAnswer) -> Keys {
     let keys = try await bind()
-    narrator.title("The old binding is revoked, and says no more than a wrong finger would.")
+    narrator.title("The old binding is revoked, and the app is told to set the phone up again.")
     let answer = try await call("GetBinding") { client async throws(TouchstoneError) in
       try await client.getBinding(V1.GetBindingRequest(applicationID: application, bindingID: old.bindingID))
     }
     try narrator.expect(answer.binding?.state == .revoked, "the old binding to be revoked")
     narrator.call("GetBinding", "\(old.bindingID) is revoked")
-    let evaluation = try await begin("login", old)
-    let attempt = try phone.attempt(
-      evaluation.signingInput, with: old.passcode, presenting: .passcode(DemoPhone.passcode))
-    try await submit(evaluation, attempt, expecting: .tryAgain)
+    let opened = try await call("BeginEvaluation") { client async throws(TouchstoneError) in
+      try await client.beginEvaluation(
+        V1.BeginEvaluationRequest(
+          applicationID: application, policy: "login", bindingID: old.bindingID,
+          localizedReason: "Log in to the \(application)", posture: phone.posture))
+    }
+    try narrator.expect(opened.denial?.reason == "BINDING_REVOKED", "BINDING_REVOKED")
+    narrator.call("BeginEvaluation, login", "no, BINDING_REVOKED")
+    if let message = opened.denial?.message { narrator.screen(message.text) }
     return keys
   }
 }
