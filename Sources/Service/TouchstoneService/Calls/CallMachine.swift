@@ -11,28 +11,26 @@ internal import TouchstoneStore
 /// nothing that stays true. `CallRunner` performs the steps.
 protocol CallMachine: Sendable {
   associatedtype Answer: CallAnswer
-  typealias Step = CallStep<Answer>
 
-  /// What the latest commit counts at an unknown name (R37). It is noted when the commit is durable.
+  /// What the latest commit counts at an unknown name (R37). It is noted when the commit is durable. It has no default:
+  /// the toolchain's extractor of symbols (6.3.1) cannot read a property in an extension of this protocol.
   var nameCount: NameCount? { get }
 
-  mutating func began() -> Step
-  mutating func read(_ subject: SharedRecord<Subject>, at moment: Moment) -> Step
-  mutating func found(_ records: AttemptRecords, at moment: Moment) -> Step
-  mutating func verified(_ isValid: Bool, at moment: Moment) -> Step
+  mutating func began() -> CallStep<Answer>
+  mutating func read(_ subject: SharedRecord<Subject>, at moment: Moment) -> CallStep<Answer>
+  mutating func found(_ records: AttemptRecords, at moment: Moment) -> CallStep<Answer>
+  mutating func verified(_ isValid: Bool, at moment: Moment) -> CallStep<Answer>
   /// - Parameter hasPermit: the permit that was waited for is there.
-  mutating func locked(hasPermit: Bool) -> Step
-  mutating func permitted() -> Step
-  mutating func hashed(_ verdict: SecretVerdict) -> Step
-  mutating func unlocked() -> Step
+  mutating func locked(hasPermit: Bool) -> CallStep<Answer>
+  mutating func permitted() -> CallStep<Answer>
+  mutating func hashed(_ verdict: SecretVerdict) -> CallStep<Answer>
+  mutating func unlocked() -> CallStep<Answer>
   /// A record changed since it was read, and nothing was committed.
-  mutating func conflicted() -> Step
-  mutating func committed() -> Step
+  mutating func conflicted() -> CallStep<Answer>
+  mutating func committed() -> CallStep<Answer>
 }
 
 extension CallMachine {
-  var nameCount: NameCount? { nil }
-
   mutating func read(_ subject: SharedRecord<Subject>, at moment: Moment) -> CallStep<Answer> {
     preconditionFailure("this flow reads no subject")
   }

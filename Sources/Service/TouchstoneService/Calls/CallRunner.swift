@@ -32,7 +32,7 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
     runner.perform(runner.machine.began())
   }
 
-  private func perform(_ step: Machine.Step) {
+  private func perform(_ step: CallStep<Machine.Answer>) {
     switch step {
     case .read(let query): read(query)
     case .find(let query): find(query)
@@ -68,14 +68,14 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
     (lock, permit) = (nil, nil)
   }
 
-  private func conflicted(_ event: (inout Machine) -> Machine.Step) {
+  private func conflicted(_ event: (inout Machine) -> CallStep<Machine.Answer>) {
     conflicts += 1
     guard conflicts < maximumDecisionRounds else { return refuse(.tooManyRounds) }
     perform(event(&machine))
   }
 
   /// Hands an event to the machine, and performs the step that follows.
-  private func advance(_ event: (inout Machine, Moment) -> Machine.Step) {
+  private func advance(_ event: (inout Machine, Moment) -> CallStep<Machine.Answer>) {
     part?.end()
     part = exchange.begin(.decide)
     let step = event(&machine, service.moment)
@@ -197,7 +197,7 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
 
   // MARK: At a secret (R14)
 
-  private func performAtSecret(_ step: Machine.Step) {
+  private func performAtSecret(_ step: CallStep<Machine.Answer>) {
     let checks = service.secretChecks
     switch step {
     case .lock(let name):

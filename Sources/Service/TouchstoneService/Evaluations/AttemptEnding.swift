@@ -13,21 +13,23 @@ protocol AttemptMachine: CallMachine where Answer == AttemptAnswer {
 }
 
 extension AttemptMachine {
-  mutating func began() -> Step { .read(terms.query) }
+  mutating func began() -> CallStep<AttemptAnswer> { .read(terms.query) }
 
-  mutating func conflicted() -> Step { began() }
+  mutating func conflicted() -> CallStep<AttemptAnswer> { began() }
 
-  mutating func committed() -> Step {
+  mutating func committed() -> CallStep<AttemptAnswer> {
     guard let ending else { preconditionFailure("a commit follows a decision") }
     return ending.step
   }
 
-  mutating func end(_ ending: AttemptEnding) -> Step {
+  mutating func end(_ ending: AttemptEnding) -> CallStep<AttemptAnswer> {
     self.ending = ending
     return .commit(ending.commitment)
   }
 
-  mutating func conclude(_ attempt: Attempt, on subject: SharedRecord<Subject>, at moment: Moment) -> Step {
+  mutating func conclude(_ attempt: Attempt, on subject: SharedRecord<Subject>, at moment: Moment) -> CallStep<
+    AttemptAnswer
+  > {
     guard !terms.isOutdated(at: moment) else { return end(AttemptEnding(contextOf: terms, at: moment)) }
     return end(AttemptEnding(DecidedAttempt(attempt, of: subject, by: terms, at: moment.now)))
   }
@@ -36,6 +38,7 @@ extension AttemptMachine {
 /// An attempt whose end is known when it comes in.
 struct RefusedAttempt: CallMachine {
   let ending: AttemptEnding
+  var nameCount: NameCount? { nil }
 
   mutating func began() -> CallStep<AttemptAnswer> { .commit(ending.commitment) }
   mutating func conflicted() -> CallStep<AttemptAnswer> { began() }

@@ -10,6 +10,9 @@ internal import TouchstoneStore
 
 struct KeyAttempt: AttemptMachine {
   typealias Answer = AttemptAnswer
+  typealias Step = CallStep<AttemptAnswer>
+
+  var nameCount: NameCount? { nil }
 
   let terms: AttemptTerms
   private let enrolment: EnrolmentPolicy

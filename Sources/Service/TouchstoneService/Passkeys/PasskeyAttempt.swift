@@ -48,6 +48,9 @@ extension RequestValidator {
 
 struct PasskeyAttempt: AttemptMachine {
   typealias Answer = AttemptAnswer
+  typealias Step = CallStep<AttemptAnswer>
+
+  var nameCount: NameCount? { nil }
 
   let terms: AttemptTerms
   private let assertion: OfferedAssertion

@@ -83,6 +83,9 @@ extension TouchstoneService {
 /// anew.
 struct PrimarySecretChange<Response: SecretChangeResponse>: CallMachine {
   typealias Answer = SecretChangeAnswer<Response>
+  typealias Step = CallStep<SecretChangeAnswer<Response>>
+
+  var nameCount: NameCount? { nil }
 
   private let change: SecretChangeTerms
   private var verifier: [UInt8]?

@@ -60,6 +60,7 @@ struct SettledSecret<Answer: CallAnswer>: Sendable {
 
 struct SecretFlow<Check: SecretCheck>: CallMachine {
   typealias Answer = Check.Answer
+  typealias Step = CallStep<Check.Answer>
 
   private let check: Check
   private var phase = Phase.naming
