@@ -60,7 +60,7 @@ struct AttemptRules {
     return trace.check("R35", !isFinished, "the evaluation is \(isFinished ? "finished" : "open")")
   }
 
-  /// Of an unknown profile or bearer, a right proof is wrong (R37).
+  /// If the profile or the bearer is unknown, a right proof counts as wrong (R37).
   func checkProof(isValid: Bool, _ trace: inout some RuleTracer) -> Bool {
     trace.record("R11", isValid, "the proof is \(isValid ? "right" : "wrong")")
     return trace.check("R37", binding.isActive, "the subject is\(binding.isActive ? "" : " not") known") && isValid

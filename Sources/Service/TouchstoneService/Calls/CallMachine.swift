@@ -12,7 +12,7 @@ internal import TouchstoneStore
 protocol CallMachine: Sendable {
   associatedtype Answer: CallAnswer
 
-  /// What the latest commit counts at an unknown name (R37). It is noted when the commit is durable. It has no default:
+  /// The count of the latest commit at an unknown name (R37). It is noted when the commit is durable. There is no default:
   /// the toolchain's extractor of symbols (6.3.1) cannot read a property in an extension of this protocol.
   var nameCount: NameCount? { get }
 
@@ -85,7 +85,7 @@ enum CallStep<Answer: CallAnswer>: Sendable {
   case fail(CryptoError)
 }
 
-/// What becomes durable before an answer.
+/// The commit that must be durable before an answer.
 enum Commitment: Sendable {
   case changes(ChangeSet)
   /// Nothing is written: the answer still rests on records that must be durable.

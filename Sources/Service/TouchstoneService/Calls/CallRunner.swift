@@ -15,7 +15,7 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
   private let exchange: Exchange<Machine.Answer.Response>
   private var machine: Machine
   private var conflicts = 0
-  /// Of the step that is under way; `nil`: the call is not traced.
+  /// The span of the step that is under way; `nil`: the call is not traced.
   private var part: OpenPart?
   /// `nil`: no commit is under way.
   private var writing: Writing?

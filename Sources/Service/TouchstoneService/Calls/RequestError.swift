@@ -114,6 +114,12 @@ struct RequestError: Error {
       code: .failedPrecondition, message: message, reason: reason, personText: refusal.map { .refusal($0) })
   }
 
+  /// The caller's own login is too old to prove the person.
+  static var newLoginRequired: RequestError {
+    failedPrecondition(
+      Reason.primaryAuthenticationTooOld, "the person must log in again", .primaryAuthenticationTooOld)
+  }
+
   static func failedPrecondition(_ denial: Denial, _ message: String, biometry: BiometryType) -> RequestError {
     RequestError(
       code: .failedPrecondition, message: message, reason: denial.reason.rawValue,

@@ -13,7 +13,7 @@ struct OfferedAppAssertion: Sendable {
   let assertion: AppAssertion
   /// As it was sent.
   let posture: PostureTerms
-  /// What the application asks of the app, when the attempt came in.
+  /// The application's requirements when the attempt came in.
   let requirements: AttestationRequirements
 }
 

@@ -27,9 +27,9 @@ extension AttemptMachine {
     return .commit(ending.commitment)
   }
 
-  mutating func conclude(_ attempt: Attempt, on subject: SharedRecord<Subject>, at moment: Moment) -> CallStep<
-    AttemptAnswer
-  > {
+  mutating func conclude(
+    _ attempt: Attempt, on subject: SharedRecord<Subject>, at moment: Moment
+  ) -> CallStep<AttemptAnswer> {
     guard !terms.isOutdated(at: moment) else { return end(AttemptEnding(contextOf: terms, at: moment)) }
     return end(AttemptEnding(DecidedAttempt(attempt, of: subject, by: terms, at: moment.now)))
   }
@@ -54,13 +54,14 @@ extension CallEnding where Answer == AttemptAnswer {
 
   /// The refusal of an attempt that counts nothing and may be sent again.
   ///
-  /// - Parameter reason: for the event alone.
+  /// - Parameter reason: for the event alone; `nil`: the error's.
   init(
-    _ error: RequestError, because reason: String, _ subject: SharedRecord<Subject>, of terms: AttemptTerms,
+    _ error: RequestError, because reason: String? = nil, _ subject: SharedRecord<Subject>, of terms: AttemptTerms,
     at moment: Moment
   ) {
     let event = EventDraft.evaluation(
-      .refused, policy: terms.policy.name, applicationID: terms.applicationID, subject: subject.value, reason: reason,
+      .refused, policy: terms.policy.name, applicationID: terms.applicationID, subject: subject.value,
+      reason: reason ?? error.reason,
       factor: terms.proof.factor, transaction: terms.evaluation.transaction, caller: terms.caller, time: moment.now)
     let refusal = ThrottledEvent(
       event, answering: error.reason ?? "", about: terms.evaluation.countedName,

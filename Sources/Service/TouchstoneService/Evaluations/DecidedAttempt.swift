@@ -67,7 +67,7 @@ final class DecidedAttempt: Sendable {
     subject.profileID != nil && (isCounted || decision.device != nil || decision.secret != nil)
   }
 
-  /// What the device said of itself. A passkey is used on any device: what that one is like says nothing of the next.
+  /// The device's posture, to be kept. A passkey is used on any device, so the posture beside it is not kept.
   private var note: PostureNote? {
     guard terms.proof.assertion == nil, decision.outcome != .invalidContext else { return nil }
     return subject.note(
@@ -101,8 +101,8 @@ final class DecidedAttempt: Sendable {
     return changes
   }
 
-  /// Of a passkey, or of the App Attest key: another replica may have taken an assertion, too, and only one of the two is
-  /// the next.
+  /// Raises the counter of the passkey or of the App Attest key. If another replica took an assertion at the same time, only
+  /// one of the two commits succeeds.
   private var counterChanges: [Change] {
     guard terms.proof.assertion != nil || terms.appAssertion != nil, let binding = subject.binding else { return [] }
     if let assertion = terms.proof.assertion { return assertion.counterChange(binding).map { [$0] } ?? [] }

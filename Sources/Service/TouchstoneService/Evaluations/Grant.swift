@@ -6,7 +6,7 @@ internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// What a token needs beside its attempt. The id is drawn when the attempt comes in, because a flow has no chance inside.
+/// The inputs of a token beside its attempt. The id is drawn when the attempt comes in, because a flow draws nothing.
 struct TokenIssuing: Sendable {
   let id: UniqueID
   let issuer: String

@@ -18,14 +18,14 @@ struct KeyAttempt: AttemptMachine {
   private let enrolment: EnrolmentPolicy
   /// As it was read last.
   private var subject: SharedRecord<Subject>?
-  /// What the signature is verified for.
+  /// The signature that is verified now.
   private var checked = Checked.signature(isWhole: true)
   /// The verdict on the key's signature. A binding's keys never change, so it stays true after a conflict.
   private var verdict: Bool?
   var ending: AttemptEnding?
 
   private enum Checked {
-    /// Of the app's assertion, which is verified first.
+    /// The one in the app's assertion, which comes first.
     case assertion
     /// `false`: one half of a hybrid key's signature is missing or too much (R48).
     case signature(isWhole: Bool)
@@ -77,7 +77,9 @@ struct KeyAttempt: AttemptMachine {
     guard terms.policy.requiresAppAssertion, terms.posture.platform.hasAppAttest else {
       return verify(signature, by: factor, subject, at: moment)
     }
-    return end(.appAssertionRequired(subject, of: terms, at: moment))
+    let error = RequestError.failedPrecondition(
+      RequestError.Reason.appAssertionRequired, "app_assertion: the policy takes no attempt by a key without one")
+    return end(AttemptEnding(error, subject, of: terms, at: moment))
   }
 
   private mutating func verify(
@@ -161,7 +163,7 @@ struct KeyAttempt: AttemptMachine {
     guard !subject.value.isInactiveBinding, terms.policy.asksForNewLogin(after: verdict, in: standing),
       !terms.isOutdated(at: moment)
     else { return conclude(.primary(verdict), on: subject, at: moment) }
-    return end(.newLoginRequired(subject, of: terms, at: moment))
+    return end(AttemptEnding(.newLoginRequired, subject, of: terms, at: moment))
   }
 }
 
@@ -187,24 +189,6 @@ extension CallEnding<AttemptAnswer> {
   ) -> AttemptEnding {
     let error = RequestError.failedPrecondition(
       RequestError.Reason.appAssertionNotAccepted, "app_assertion: send the attempt again with a new assertion")
-    return AttemptEnding(error, because: reason, subject, of: terms, at: moment)
-  }
-
-  fileprivate static func appAssertionRequired(
-    _ subject: SharedRecord<Subject>, of terms: AttemptTerms, at moment: Moment
-  ) -> AttemptEnding {
-    let reason = RequestError.Reason.appAssertionRequired
-    let error = RequestError.failedPrecondition(
-      reason, "app_assertion: the policy takes no attempt by a key without one")
-    return AttemptEnding(error, because: reason, subject, of: terms, at: moment)
-  }
-
-  fileprivate static func newLoginRequired(
-    _ subject: SharedRecord<Subject>, of terms: AttemptTerms, at moment: Moment
-  ) -> AttemptEnding {
-    let reason = RequestError.Reason.primaryAuthenticationTooOld
-    let error = RequestError.failedPrecondition(
-      reason, "the person must log in again", .primaryAuthenticationTooOld)
     return AttemptEnding(error, because: reason, subject, of: terms, at: moment)
   }
 }

@@ -22,15 +22,15 @@ final class AttemptTerms: Sendable {
 
   init(
     applicationID: String, caller: Caller, entry: PolicyBook.Entry, evaluation: SealedEvaluation, proof: AttemptProof,
-    posture: V1.DevicePosture?, read: DevicePosture, appAssertion: OfferedAppAssertion?, issuing: TokenIssuing
+    posture: DevicePosture, deviceModel: String, appAssertion: OfferedAppAssertion?, issuing: TokenIssuing
   ) {
     self.applicationID = applicationID
     self.caller = caller
     self.entry = entry
     self.evaluation = evaluation
     self.proof = proof
-    self.posture = read
-    self.deviceModel = posture?.deviceModel ?? ""
+    self.posture = posture
+    self.deviceModel = deviceModel
     self.appAssertion = appAssertion
     self.issuing = issuing
   }
@@ -96,7 +96,8 @@ extension TouchstoneService {
     }
     let terms = AttemptTerms(
       applicationID: request.applicationID, caller: exchange.caller, entry: entry, evaluation: evaluation, proof: proof,
-      posture: request.posture, read: posture, appAssertion: appAssertion, issuing: tokenIssuing)
+      posture: posture, deviceModel: request.posture?.deviceModel ?? "", appAssertion: appAssertion,
+      issuing: tokenIssuing)
     switch proof {
     case .secret(let secret):
       CallRunner.run(SecretFlow(SecretAttempt(terms: terms, secret: secret)), for: exchange, by: self)

@@ -63,7 +63,7 @@ struct PasskeyAttempt: AttemptMachine {
   private var verdict: Verdict?
   var ending: AttemptEnding?
 
-  /// Of a signature. A passkey's key never changes, so it stays true after a conflict.
+  /// The verdict on a signature. A passkey's key never changes, so it stays true after a conflict.
   private struct Verdict: Sendable {
     /// `nil`: there was no such passkey.
     var bindingID: String?

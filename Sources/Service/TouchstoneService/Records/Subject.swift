@@ -72,7 +72,7 @@ struct Subject: Sendable {
 
   /// The count of attempts at the secret for a caller that names this profile.
   func secretCount(of kind: Factor) -> SecretCount {
-    SecretCount(own: profile.secret(kind)?.standing, ofName: name?.standing(of: kind))
+    profile.secretCount(of: kind, as: name)
   }
 
   /// What the name alone counts; `nil`: nothing.
@@ -179,8 +179,8 @@ extension ProfileRecord {
   }
 
   /// Returns the count of attempts at the secret for a caller that names this profile.
-  func secretCount(of kind: Factor, as name: UnknownName) -> SecretCount {
-    SecretCount(own: secret(kind)?.standing, ofName: name.standing(of: kind))
+  func secretCount(of kind: Factor, as name: UnknownName?) -> SecretCount {
+    SecretCount(own: secret(kind)?.standing, ofName: name?.standing(of: kind))
   }
 
   mutating func setSecret(_ secret: SecretRecord?, _ kind: Factor) {

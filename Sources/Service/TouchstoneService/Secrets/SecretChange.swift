@@ -147,14 +147,13 @@ struct PrimarySecretChange<Response: SecretChangeResponse>: CallMachine {
   }
 
   private func refusal(of record: ProfileRecord, at moment: Moment) -> CallEnding<SecretChangeAnswer<Response>> {
-    let reason = RequestError.Reason.primaryAuthenticationTooOld
+    let error = RequestError.newLoginRequired
     let event = EventDraft.secret(
-      .refused, change.kind, record.eventName, authority: change.authority.auditName, reason: reason,
+      .refused, change.kind, record.eventName, authority: change.authority.auditName, reason: error.reason,
       caller: change.caller, time: moment.now)
     return CallEnding(
       commitment: .refusal(ThrottledEvent(event, about: change.profile.profileID, on: [.require(record)])),
-      result: .failure(
-        .failedPrecondition(reason, "the person must log in again", .primaryAuthenticationTooOld)))
+      result: .failure(error))
   }
 }
 

@@ -138,7 +138,7 @@ extension Exchange {
   ) -> SecretPermits.Entry {
     let request = SecretSchedule.Request(kind: kind, tenant: tenant(of: name), name: name)
     // Never at once: a permit may be dropped anywhere, and what follows begins with a lock.
-    let longestWait = SecretPermits.Waiter(
+    let waiter = SecretPermits.Waiter(
       granted: { permit in
         call.stopWaiting()
         call.loop.execute { if !call.isCancelled { granted(permit) } }
@@ -147,7 +147,7 @@ extension Exchange {
         call.loop.execute { refuse(.tooManySecretChecks(of: name, by: caller, .share(.server))) }
       })
     call.startWaiting()
-    let entry = checks.permits.enter(request, longestWait)
+    let entry = checks.permits.enter(request, waiter)
     // The permit of a request that waits may be granted before `enter` returns.
     if case .waiting = entry {} else { call.stopWaiting() }
     return entry

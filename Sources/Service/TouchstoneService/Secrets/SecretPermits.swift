@@ -35,10 +35,10 @@ final class SecretPermits: Sendable {
     self.timer = timer
   }
 
-  func enter(_ request: SecretSchedule.Request, _ longestWait: Waiter) -> Entry {
+  func enter(_ request: SecretSchedule.Request, _ waiter: Waiter) -> Entry {
     let (entry, mustTick) = state.withLock { state in
       let entry = state.schedule.enter(request)
-      if case .waiting(let id) = entry { state.waiting[id] = longestWait }
+      if case .waiting(let id) = entry { state.waiting[id] = waiter }
       defer { state.isTicking = state.isTicking || state.schedule.hasWaiting }
       return (entry, state.schedule.hasWaiting && !state.isTicking)
     }
@@ -83,8 +83,8 @@ final class SecretPermits: Sendable {
         perform { $0.schedule.finished(id) }
       }
     }
-    for (id, longestWait) in granted { longestWait?.granted(SecretPermit(id, of: self)) }
-    for longestWait in expired { longestWait?.expired() }
+    for (id, waiter) in granted { waiter?.granted(SecretPermit(id, of: self)) }
+    for waiter in expired { waiter?.expired() }
   }
 
   // MARK: Waiting

@@ -58,6 +58,6 @@ extension AttemptTerms {
     posture.domainState = [1, 2, 3]
     return AttemptTerms(
       applicationID: Sample.application, caller: .local, entry: entry, evaluation: evaluation, proof: proof,
-      posture: nil, read: posture, appAssertion: appAssertion, issuing: issuing)
+      posture: posture, deviceModel: "", appAssertion: appAssertion, issuing: issuing)
   }
 }
