@@ -81,8 +81,8 @@ let package = Package(
     systemLibrary("CExtendedAttributes"),
     .target(name: "CTouchstoneProto", dependencies: ["CProtobufC"], path: "Sources/Core/CTouchstoneProto"),
 
-    // Knows nothing of Touchstone.
-    // Bytes, times and texts in the forms that others read, too: Base64, hexadecimal digits, the calendar, JSON's strings.
+    // Knows nothing of Touchstone. Bytes, times and texts in the forms that others read, too: Base64, hexadecimal
+    // digits, the calendar, JSON's strings.
     library("Core", "Encodings"),
     library("RPC", "MonotonicClock"),
     library("RPC", "DispatchRPC", ["Encodings", "MonotonicClock", "CNGHTTP2", "COpenSSL", "CZlib", "CEpoll"]),

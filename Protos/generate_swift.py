@@ -58,8 +58,8 @@ RESERVED = set(
 
 # The field that names the application of a request, itself or in a message of the request.
 APPLICATION = "application_id"
-# What the comment says of a method whose request names no application: who may call it. An option would be a stricter form, but each
-# program that generates stubs from these files would need the option's file and descriptor.proto, too.
+# What the comment says of a method whose request names no application: who may call it. An option would be a stricter
+# form, but each program that generates stubs from these files would need the option's file and descriptor.proto, too.
 ACCESS_LINE = "Access: "
 ACCESS = {"every peer.": "open", "a grant of the method alone.": "granted"}
 # The pre-scan remembers in 64 bits which submessages of a message it has seen.

@@ -37,8 +37,8 @@ from support.server import Server
 #: Frames within which every abuser is sent away, but for rapid reset, which cancelled calls look like.
 FRAMES = 300
 RAPID_RESET_FRAMES = 1_500
-#: So many more for each second that the machine takes to send them: a service that counts resets forgets 200 a second, and each
-#: follows the HEADERS of its stream.
+#: So many more for each second that the machine takes to send them: a service that counts resets forgets 200 a second,
+#: and each follows the HEADERS of its stream.
 FRAMES_PER_SECOND = 400
 #: That the service may hold more than before while it is abused.
 MEMORY_BYTES = 1 << 20
@@ -247,8 +247,8 @@ def test_an_abuser_is_sent_away(abused, abuse):
     assert growth < MEMORY_BYTES
 
 
-#: Of one connection. A twentieth of them is cancelled as soon as it was sent, hundreds a second. As many wait for their turn as a
-#: crowd of callers makes, so that all streams begin at once.
+#: Of one connection. A twentieth of them is cancelled as soon as it was sent, hundreds a second. As many wait for their
+#: turn as a crowd of callers makes, so that all streams begin at once.
 HONEST_CALLS = 10_000
 AT_ONE_TIME = 1_000
 #: A thousand others are before each, on a machine that may be busy.

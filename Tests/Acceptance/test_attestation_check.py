@@ -39,7 +39,8 @@ UNSUPPORTED = {
     for kind in ["Basic", "Self"]
     for proof in ["registration", "authentication"]
 }
-# Another verifier refuses the same `tokenBinding` that fido2net-packed-ES256-45 must be accepted with: Level 3 ignores it.
+# Another verifier refuses the same `tokenBinding` that fido2net-packed-ES256-45 must be accepted with: Level 3 ignores
+# it.
 CONTRADICTED = {("pywebauthn-neg-15-verify_attestation_with_unsupported_token_binding_status", "registration"): "None: None"}
 
 

@@ -20,7 +20,8 @@ CONSOLE = ["--http", "127.0.0.1:0"]
 SESSION = "touchstone-console"
 BROWSER = "touchstone-console-browser"
 
-#: The bounds of the service: an operator's refusals that are events, for one name and for all, and the time until one more is.
+#: The bounds of the service: an operator's refusals that are events, for one name and for all, and the time until one
+#: more is.
 OPERATOR_EVENTS_FOR_ONE_NAME = 10
 OPERATOR_EVENTS = 128
 OPERATOR_EVENT_SECONDS = 10

@@ -469,8 +469,8 @@ def follow_a_rotation(server, caller, verify):
 def test_pyjwt_refuses_no_token_during_a_rotation(start, no_proxy):
     server = start(arguments=LOCAL, http=1)
     caller = new_caller(server)
-    # It fetches the keys again within a shorter time than there is between their publication and their use, as verifiers do whose
-    # operators rotate with `--after 1h`.
+    # It fetches the keys again within a shorter time than there is between their publication and their use, as
+    # verifiers do whose operators rotate with `--after 1h`.
     client = jwt.PyJWKClient(server.urls[0] + KEYS, lifespan=1)
 
     def verify(token):

@@ -205,8 +205,8 @@ def test_a_move_that_a_reader_is_in_the_way_of_leaves_the_directory_served_and_t
     assert_refused(run_to_end(directory), OTHER_SCHEMA, says="was moved to PostgreSQL")
 
 
-#: Holds a move up when it sets the lineage, or in its commit if `when` is DEFERRABLE INITIALLY DEFERRED. Other transactions
-#: see the sequences. They have a schema of their own, because a move wants an empty one.
+#: Holds a move up when it sets the lineage, or in its commit if `when` is DEFERRABLE INITIALLY DEFERRED. Other
+#: transactions see the sequences. They have a schema of their own, because a move wants an empty one.
 HOLD = """
 CREATE SCHEMA holding;
 CREATE SEQUENCE holding.held;

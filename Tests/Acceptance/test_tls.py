@@ -114,7 +114,8 @@ def test_a_certificate_says_who_calls(start, installed, name, names):
         ("CERTIFICATE_UNKNOWN", {"common_name": SHOP}),
         ("CERTIFICATE_UNKNOWN", {"common_name": "support desk"}),
         ("CERTIFICATE_AMBIGUOUS", {"uris": [SHOP, "spiffe://example.org/bank"]}),
-        # The names that a workload with a SPIFFE ID has beside it are not looked at, nor is a common name beside any other.
+        # The names that a workload with a SPIFFE ID has beside it are not looked at, nor is a common name beside any
+        # other.
         ("CERTIFICATE_UNKNOWN", {"uris": ["spiffe://other.org/x"], "hosts": ["bank.example.org"]}),
         ("CERTIFICATE_UNKNOWN", {"uris": ["spiffe://other.org/x"], "common_name": "Support Desk"}),
         ("CERTIFICATE_UNKNOWN", {"addresses": ["127.0.0.1"], "common_name": "Support Desk"}),

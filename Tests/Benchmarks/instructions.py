@@ -26,12 +26,13 @@ import callgrind
 from service import CLIENT_LIMITED, TOUCHSTONE, TOUCHSTONE_LOAD, install
 
 THRESHOLDS = Path(__file__).with_suffix(".json")
-#: Runs of one binary differ by up to 2 %, because the number of commits that share an fsync varies. One more allocation in
-#: each preflight is seen, or five in each login.
+#: Runs of one binary differ by up to 2 %, because the number of commits that share an fsync varies. One more allocation
+#: in each preflight is seen, or five in each login.
 TOLERANCE = 0.03
 #: SQLite's instructions also grow with the database, and so with the speed of the machine.
 TOLERANCE_OF_SQLITE = 0.2
-#: A preflight has neither cryptography nor SQLite. What runs beside it has little, while one digest takes 3,000 instructions.
+#: A preflight has neither cryptography nor SQLite. What runs beside it has little, while one digest takes 3,000
+#: instructions.
 LEAST_WHOLE = {"cryptography": 20_000, "sqlite": 5_000}
 
 SCENARIOS = ["login", "preflight"]

@@ -29,7 +29,8 @@ CORES = sorted(os.sched_getaffinity(0))
 #: touchstone-load's exit code if its own CPU was used up.
 CLIENT_LIMITED = 70
 
-#: Files that a client and the service have open beside their connections: the service keeps a part of its limit to its own files.
+#: Files that a client and the service have open beside their connections: the service keeps a part of its limit to its
+#: own files.
 _SPARE_DESCRIPTORS = 400
 
 DATABASE = "touchstone"

@@ -15,7 +15,8 @@ from support.phone import Phone
 
 #: Customers have done so many things before a fault: there is something to lose, and more under way.
 ACTS = 40
-#: While a disk fails, each of two shards says once a second what failed, and once what to do; the health notices it once.
+#: While a disk fails, each of two shards says once a second what failed, and once what to do; the health notices it
+#: once.
 LINES_PER_SECOND = 8
 #: By when the log has a line on a very busy machine.
 LOG_SECONDS = 10

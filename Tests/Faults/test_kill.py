@@ -22,7 +22,8 @@ START_SECONDS = (0.0, 0.15)
 SWEEP_SECONDS = 5
 #: So early before it and late after it the process may end.
 SWEEP_MARGIN_SECONDS = 0.05
-#: A configuration file each time: without one, all applications are one vendor, whose counts of failures are others (R8).
+#: A configuration file each time: without one, all applications are one vendor, whose counts of failures are others
+#: (R8).
 USUAL = {"evaluation_lifetime_seconds": 120}
 #: What a sweep finds has expired by then; and nobody is so slow.
 BRIEF = {"evaluation_lifetime_seconds": 4, "ticket_lifetime_seconds": 4, "token_lifetime_seconds": 4}

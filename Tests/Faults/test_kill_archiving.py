@@ -26,8 +26,8 @@ from support.stubs import evaluation_pb2
 
 KILLS = int(os.environ.get("FAULTS_KILLS") or 4)
 
-#: A service that archives what is a second old looks every second. Once there is a file, in whatever state, it is killed
-#: within the time that all of archiving takes, and some more.
+#: A service that archives what is a second old looks every second. Once there is a file, in whatever state, it is
+#: killed within the time that all of archiving takes, and some more.
 SECONDS = (0.0, 0.1)
 CUSTOMERS = 4
 #: Between the ages of what is seeded: each is archived to a file of its own.

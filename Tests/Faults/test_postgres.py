@@ -26,8 +26,8 @@ CUTS = 8
 ACTS = (1, 30)
 #: While answers are lost, commits are done that nobody hears of.
 LOSS_SECONDS = (0.0, 0.05)
-#: A service is back within a second of its database; beside others, on a busy machine, within this. A machine that stands still
-#: may make any one of them late, and not most.
+#: A service is back within a second of its database; beside others, on a busy machine, within this. A machine that
+#: stands still may make any one of them late, and not most.
 RETURN_SECONDS = 3
 #: At once: some of them wait for a connection, and so become a group.
 REVOCATIONS = 20

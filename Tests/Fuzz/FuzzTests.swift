@@ -34,7 +34,8 @@ import Testing
     }
   }
 
-  /// Does not return: libFuzzer ends the process. TOUCHSTONE_FUZZ names the target, TOUCHSTONE_FUZZ_ARGUMENTS says the rest.
+  /// Does not return: libFuzzer ends the process. TOUCHSTONE_FUZZ names the target, TOUCHSTONE_FUZZ_ARGUMENTS says the
+  /// rest.
   @Test(.enabled(if: environment["TOUCHSTONE_FUZZ"] != nil)) func fuzz() throws {
     let name = try #require(Self.environment["TOUCHSTONE_FUZZ"])
     let target = try #require(FuzzTarget.all.first { $0.name == name })

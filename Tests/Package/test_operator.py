@@ -21,7 +21,8 @@ FIRST_LOGIN = Path(__file__).with_name("first_login.py")
 SUBMIT_ATTEMPT = "touchstone.v1.EvaluationService/SubmitAttempt"
 LOGINS = 'touchstone_attempts_total{policy="login",factor="biometry",outcome="succeeded"}'
 
-#: What docs/DEPLOY.md promises, with the downloads of Debian's and Python's packages, on a machine that does nothing else.
+#: What docs/DEPLOY.md promises, with the downloads of Debian's and Python's packages, on a machine that does nothing
+#: else.
 LOGIN_SECONDS = float(os.environ.get("LOGIN_SECONDS", "60"))
 PROGRAM_SECONDS = 30
 #: Prometheus reads the metrics once a second here.

@@ -1,4 +1,5 @@
-// Which target may not see which. The arrows come from the manifest and from the imports; this file has what is forbidden.
+// Which target may not see which. The arrows come from the manifest and from the imports; this file has what is
+// forbidden.
 
 /// The targets and the modules that they see. A node is a path: a target's ("Sources/Core/TouchstonePolicy"), a
 /// package's module ("Packages/Crypto") or any other module that a target imports ("Modules/Foundation").
@@ -148,8 +149,8 @@ enum Architecture {
       .map { "\($0) sees \(policy) and \(codec): the service translates between them" }
   }
 
-  /// Connections are one target's, and certificates in proofs another one's; event loops are one's, and libpq's sockets another
-  /// one's. They share no object of it.
+  /// Connections are one target's, and certificates in proofs another one's; event loops are one's, and libpq's sockets
+  /// another one's. They share no object of it.
   private static let sharedLibraries = ["\(libraries)/COpenSSL", "\(libraries)/CEpoll"]
 
   /// Each C library has one user in Swift, which owns its pointers; beside it, its tests and what tests share may.

@@ -1,5 +1,5 @@
-// Certificates and identities (SecCertificate.h, SecIdentity.h). Code that casts a keychain's result to them compiles. The
-// simulated keychain holds none, so that no value of these types exists.
+// Certificates and identities (SecCertificate.h, SecIdentity.h). Code that casts a keychain's result to them compiles.
+// The simulated keychain holds none, so that no value of these types exists.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 /// A certificate. No query finds one.

@@ -55,8 +55,8 @@ public func SecKeyGetTypeID() -> CFTypeID { 2 }
 
 /// A new key in the phone, and with `kSecAttrIsPermanent` also in the app's keychain; keys of the Secure Enclave are
 /// permanent by default.
-/// - Returns: `nil`, and `errSecUnimplemented`, for anything but a P-256 key; `nil`, and `errSecAuthFailed`, if no person
-///   could ever open it: no passcode is set, or nothing enrolled.
+/// - Returns: `nil`, and `errSecUnimplemented`, for anything but a P-256 key; `nil`, and `errSecAuthFailed`, if no
+///   person could ever open it: no passcode is set, or nothing enrolled.
 public func SecKeyCreateRandomKey(
   _ parameters: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecKey? {

@@ -1,5 +1,5 @@
-// The uses of a P-256 key besides signing messages: signatures of digests, agreement, encryption to it (ECIES), each byte
-// for byte as Apple's keys do it.
+// The uses of a P-256 key besides signing messages: signatures of digests, agreement, encryption to it (ECIES), each
+// byte for byte as Apple's keys do it.
 
 internal import Crypto
 internal import FoundationEssentials

@@ -48,8 +48,8 @@ public struct SoftwareKey: Sendable {
     }
   }
 
-  /// ECDSA-Sig-Value (RFC 3279, 2.2.3) of r and s, 32 bytes each. Load signs often, and the library's encoder is general
-  /// and slow.
+  /// ECDSA-Sig-Value (RFC 3279, 2.2.3) of r and s, 32 bytes each. Load signs often, and the library's encoder is
+  /// general and slow.
   package static func der(_ raw: [UInt8]) -> [UInt8] {
     var bytes: [UInt8] = [0x30, 0]
     bytes.reserveCapacity(raw.count + 8)

@@ -5,8 +5,8 @@ internal import DispatchRPC
 internal import RPCChannel
 internal import Synchronization
 
-/// Counts calls and attempts. Which series there are depends on the methods and statuses that the client has seen: the service's
-/// methods times gRPC's statuses at most.
+/// Counts calls and attempts. Which series there are depends on the methods and statuses that the client has seen: the
+/// service's methods times gRPC's statuses at most.
 final class ClientMeters: RPCChannelObserver {
   private struct Key: Hashable {
     let path: String

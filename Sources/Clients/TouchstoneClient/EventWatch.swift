@@ -10,8 +10,8 @@ public import TouchstoneCodec
 /// The iteration requests the next event when the caller wants one, so a slow caller only slows its own watch, until
 /// the service ends it (RESOURCE_EXHAUSTED). The iteration ends by throwing, also if the service stops (UNAVAILABLE) or
 /// the task is cancelled (CANCELLED). No event is missed if the next watch begins after the last event that was
-/// received. If it throws OUT_OF_RANGE, events were archived, or the database was restored from a backup; another try does
-/// not help:
+/// received. If it throws OUT_OF_RANGE, events were archived, or the database was restored from a backup; another try
+/// does not help:
 /// ```swift
 /// for try await event in client.watchEvents(V1.WatchEventsRequest(afterSequence: last)) { last = event.sequence … }
 /// ```

@@ -30,7 +30,8 @@ public struct TouchstoneClientConfiguration: Sendable {
   public var tls: RPCClientTLS?
   /// Sends `authorization` unencrypted to other machines. Otherwise such calls fail with UNAUTHENTICATED.
   public var allowsAuthorizationInPlaintext = false
-  /// The backend that counts the client's calls (docs/METRICS.md). `nil`: the one that was bootstrapped before the client was made.
+  /// The backend that counts the client's calls (docs/METRICS.md). `nil`: the one that was bootstrapped before the
+  /// client was made.
   public var metrics: (any MetricsFactory)?
   var backoff = BackoffConfiguration()
 

@@ -12,8 +12,8 @@ package enum Program {
 
   /// The arguments of the command line, without the program's name.
   ///
-  /// The kernel's copy is read, because Swift's runtime finds the arguments beside the environment: after a preloaded library sets a
-  /// variable, as injectors of telemetry do, the runtime has none.
+  /// The kernel's copy is read, because Swift's runtime finds the arguments beside the environment: after a preloaded
+  /// library sets a variable, as injectors of telemetry do, the runtime has none.
   package static var arguments: [String] {
     let all = kernelArguments() ?? CommandLine.arguments
     return Array(all.dropFirst())
@@ -21,7 +21,8 @@ package enum Program {
 
   /// Parses the arguments, and runs the command that they name. Returns only if the command goes on in other threads.
   ///
-  /// A group of commands alone does nothing, so naming no command of it is a usage error (64, EX_USAGE) and not a success.
+  /// A group of commands alone does nothing, so naming no command of it is a usage error (64, EX_USAGE) and not a
+  /// success.
   package static func run(_ root: any ParsableCommand.Type, _ arguments: [String] = arguments) {
     do {
       var command = try root.parseAsRoot(arguments)
@@ -50,15 +51,16 @@ package enum Program {
 
   /// Flushes what was printed and ends the process without exit handlers.
   ///
-  /// OpenSSL's handler frees the state of every thread without a lock, while event loops, verifiers and libpq's threads still use or end
-  /// theirs: `exit` sometimes died of a double free. The kernel takes back all that those handlers would free.
+  /// OpenSSL's handler frees the state of every thread without a lock, while event loops, verifiers and libpq's threads
+  /// still use or end theirs: `exit` sometimes died of a double free. The kernel takes back all that those handlers
+  /// would free.
   package static func end(_ status: Int32) -> Never {
     fflush(nil)
     _exit(status)
   }
 
-  /// Writes to the descriptor at once, past stdio, which would hold the text back if the descriptor is a pipe. A failure cannot be
-  /// reported anywhere.
+  /// Writes to the descriptor at once, past stdio, which would hold the text back if the descriptor is a pipe. A
+  /// failure cannot be reported anywhere.
   package static func write(_ text: String, to descriptor: Int32) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {

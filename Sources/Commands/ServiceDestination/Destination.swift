@@ -60,8 +60,8 @@ package struct Destination: ParsableArguments, Sendable {
       authorities: tlsAuthorities.map { .file($0) } ?? .system, serverName: tlsServerName, identity: identity)
   }
 
-  /// `authorization`, if there is a key: the first line of its file. From a file, because every user of the machine sees a
-  /// process's arguments. `nil`: the line is no key.
+  /// `authorization`, if there is a key: the first line of its file. From a file, because every user of the machine
+  /// sees a process's arguments. `nil`: the line is no key.
   ///
   /// - Parameter read: returns a file's text.
   package func metadata<Failure: Error>(

@@ -2,8 +2,8 @@
 
 /// The text as it is if it is one plain word; otherwise in quotes, with escapes.
 ///
-/// Device names and reasons come from other people. Without escapes they could move the cursor, change the terminal's title,
-/// or pass for another column. No two texts are shown alike.
+/// Device names and reasons come from other people. Without escapes they could move the cursor, change the terminal's
+/// title, or pass for another column. No two texts are shown alike.
 package func shown(_ text: String) -> String {
   text.isPlainWord ? text : quoted(text)
 }
@@ -13,7 +13,8 @@ package func printable(_ line: String) -> String {
   line.unicodeScalars.reduce(into: "") { $0 += $1 == " " || $1.isGraphic ? String($1) : $1.escape }
 }
 
-/// A JSON text of one line with JSON's own escapes for what a terminal may not get. Outside of strings it has nothing to escape.
+/// A JSON text of one line with JSON's own escapes for what a terminal may not get. Outside of strings it has nothing
+/// to escape.
 package func printable(json: String) -> String {
   json.unicodeScalars.reduce(into: "") { text, scalar in
     if scalar == " " || scalar.isGraphic {
@@ -45,8 +46,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Whether it shows something of its own: no control, no mark that turns the direction of writing, no space, and no code
-  /// point without a character.
+  /// Whether it shows something of its own: no control, no mark that turns the direction of writing, no space, and no
+  /// code point without a character.
   fileprivate var isGraphic: Bool {
     switch properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .surrogate, .privateUse, .unassigned:
@@ -58,8 +59,8 @@ extension Unicode.Scalar {
   /// Swift's escape: "\u{1B}".
   fileprivate var escape: String { "\\u{\(String(value, radix: 16, uppercase: true))}" }
 
-  /// How many cells of a terminal it takes: 0 for a mark on another character, 2 for a wide character of East Asia or an
-  /// emoji (Unicode Standard Annex 11).
+  /// How many cells of a terminal it takes: 0 for a mark on another character, 2 for a wide character of East Asia or
+  /// an emoji (Unicode Standard Annex 11).
   var columns: Int {
     switch properties.generalCategory {
     case .nonspacingMark, .enclosingMark, .format: return 0

@@ -28,8 +28,8 @@ package struct TextTable {
 
   package var isEmpty: Bool { rows.isEmpty }
 
-  /// A line for each row, or, if these are too wide, a block of lines for each row: nothing is cut off, so that every id can be
-  /// copied.
+  /// A line for each row, or, if these are too wide, a block of lines for each row: nothing is cut off, so that every
+  /// id can be copied.
   ///
   /// - Parameter width: of the terminal; `nil` without one.
   package func lines(width: Int?) -> [String] {

@@ -3,7 +3,8 @@
 internal import DispatchRPC
 internal import MonotonicClock
 
-/// The calls' tasks prefer it, and its connections live on it: from its due time to its booking, a call changes no thread.
+/// The calls' tasks prefer it, and its connections live on it: from its due time to its booking, a call changes no
+/// thread.
 // Guard: `loop` is thread-safe, and constant.
 final class LoadLane: TaskExecutor, Sendable {
   /// Serves one run at a time, and lives as long as the process.
@@ -30,8 +31,8 @@ final class LoadLane: TaskExecutor, Sendable {
 
   /// Call it on the lane.
   ///
-  /// - Parameter timer: runs between jobs, and when its time has come. It may start so many tasks, and answers when it has
-  ///   to run again.
+  /// - Parameter timer: runs between jobs, and when its time has come. It may start so many tasks, and answers when it
+  ///   has to run again.
   func setTimer(_ timer: @escaping @Sendable (_ starts: Int) -> MonotonicTime) {
     loop.setPacer { jobs in timer(jobs == 0 ? Self.maximumStarts : max(1, jobs / Self.jobsPerStart)) }
   }

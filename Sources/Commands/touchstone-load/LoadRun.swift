@@ -134,7 +134,7 @@ enum ProcessCPU {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  /// That this process may use: the bits of "Cpus_allowed: ff" (proc(5)).
+  /// The processors that this process may use: the bits of "Cpus_allowed: ff" (proc(5)).
   static var cores: Int {
     let line = (TextFile.read("/proc/self/status") ?? "").split(separator: "\n").first { $0.hasPrefix("Cpus_allowed:") }
     let digits = (line ?? "").dropFirst("Cpus_allowed:".count)

@@ -24,8 +24,8 @@ struct LoadSession: Sendable {
     findsMaximum = load.findMax
   }
 
-  /// Ends the process after the load. Its type must not say that it never returns: Swift 6.3.1's optimizer would leave out copies into
-  /// the closure.
+  /// Ends the process after the load. Its type must not say that it never returns: Swift 6.3.1's optimizer would leave
+  /// out copies into the closure.
   ///
   /// - Parameter makeService: prepares the service; all runs use it.
   func run(_ makeService: @escaping @Sendable () async throws(LoadError) -> PhoneService) {

@@ -66,7 +66,8 @@ struct ServiceSampler: Sendable {
     }
   }
 
-  /// Their names as descriptors' links have them. The columns: number, local address, remote address, state (0A: listens), …
+  /// Their names as descriptors' links have them. The columns: number, local address, remote address, state (0A:
+  /// listens), …
   private static func listeningSockets(_ path: String, _ port: UInt16) -> [String] {
     (TextFile.read(path) ?? "").split(separator: "\n").compactMap { line in
       let fields = line.split(separator: " ")

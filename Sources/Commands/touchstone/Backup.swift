@@ -1,4 +1,5 @@
-// `touchstone backup` copies a data directory's database to one file; `touchstone restore` makes a data directory of it.
+// `touchstone backup` copies a data directory's database to one file; `touchstone restore` makes a data directory of
+// it.
 
 internal import ArgumentParser
 internal import Encodings
@@ -59,8 +60,8 @@ struct Backup: ParsableCommand {
 }
 
 extension Backup {
-  /// Before the copy has its name: no backup is without its signature, however early the process ends. One without a backup says
-  /// nothing, and the next backup of the name replaces it.
+  /// Before the copy has its name: no backup is without its signature, however early the process ends. One without a
+  /// backup says nothing, and the next backup of the name replaces it.
   private func sign(
     _ copy: String, by keys: AuditKeys, at path: String
   ) throws(StoreOpenError) -> BackupSignature {

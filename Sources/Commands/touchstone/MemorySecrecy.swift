@@ -7,8 +7,8 @@ enum MemorySecrecy {
   /// Allows debuggers, profilers and core files of the service's own user.
   private static let debuggingVariable = "TOUCHSTONE_DEBUGGABLE"
 
-  /// Must be called before any secret is read. Otherwise a trap, or an abort in a library, would write the pepper and all keys
-  /// into a core file or to its handler, and any process of the same user could read them.
+  /// Must be called before any secret is read. Otherwise a trap, or an abort in a library, would write the pepper and
+  /// all keys into a core file or to its handler, and any process of the same user could read them.
   static func begin() {
     // Only "1", because files that set every variable leave some of them empty.
     guard getenv(debuggingVariable).map({ String(cString: $0) }) != "1" else {

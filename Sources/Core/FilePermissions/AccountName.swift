@@ -2,8 +2,8 @@
 
 public import Glibc
 
-/// The command that runs `touchstone` as the user: root must not take the service's files over, because the service could not read
-/// or write them then.
+/// The command that runs `touchstone` as the user: root must not take the service's files over, because the service
+/// could not read or write them then.
 public func commandPrefix(asUser user: uid_t) -> String {
   guard let account = getpwuid(user)?.pointee else {
     return "setpriv --reuid \(user) --regid \(user) --clear-groups --"

@@ -108,7 +108,8 @@ public struct FileProtection: Sendable, Hashable {
     let elsewhere =
       "use a path whose directories only root\(user.id == 0 ? "" : " and user \(user.id)") can change"
     guard isOnReadOnlyFileSystem || owner == user.id || owner == 0 else {
-      // Giving the file to root would take it from a service that runs as its owner. A process in a container cannot give files away.
+      // Giving the file to root would take it from a service that runs as its owner. A process in a container cannot
+      // give files away.
       let mending =
         use == .passes
         ? user.id == 0

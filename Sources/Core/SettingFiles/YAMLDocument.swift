@@ -41,8 +41,8 @@ package struct YAMLKey: Sendable {
     self.place = place
   }
 
-  /// For errors. A text that looks like no name may be a secret that lacks quotation marks: YAML reads a part of `{password: $argon2id$…}`
-  /// as a key.
+  /// For errors. A text that looks like no name may be a secret that lacks quotation marks: YAML reads a part of
+  /// `{password: $argon2id$…}` as a key.
   var shownName: String {
     let others = "_-.".utf8
     let isName =

@@ -124,8 +124,8 @@ package struct ProofError: Error, Hashable {
 /// Whether a proof may break a rule of its encoding, if it has one meaning all the same.
 package enum ProofEncoding: String, Sendable, Hashable, CaseIterable {
   case strict
-  /// As other verifiers read it: a boolean of Android's key description that is neither 00 nor FF is true, and bytes after
-  /// an App Attest object are ignored.
+  /// As other verifiers read it: a boolean of Android's key description that is neither 00 nor FF is true, and bytes
+  /// after an App Attest object are ignored.
   case tolerant
 }
 

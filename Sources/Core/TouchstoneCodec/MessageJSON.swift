@@ -5,8 +5,8 @@ internal import Encodings
 
 /// Writes a C struct as a JSON text of one line: fields by number, those with default values left out.
 ///
-/// The generator admits no floating-point, fixed-width or zigzag fields. A google.protobuf.Any is written as the two fields
-/// that it has.
+/// The generator admits no floating-point, fixed-width or zigzag fields. A google.protobuf.Any is written as the two
+/// fields that it has.
 struct MessageJSON {
   typealias Message = UnsafeMutablePointer<ProtobufCMessage>
 

@@ -51,8 +51,8 @@ package struct MethodDescriptor: Hashable, Sendable {
     case open
     /// Callers to whom the method is granted. It concerns no application.
     case granted
-    /// Callers to whom the method and the application are granted. A request without an application concerns all, and the
-    /// caller needs a grant for all.
+    /// Callers to whom the method and the application are granted. A request without an application concerns all, and
+    /// the caller needs a grant for all.
     case applicationGranted
   }
 

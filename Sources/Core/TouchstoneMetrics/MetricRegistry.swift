@@ -5,11 +5,12 @@ internal import Synchronization
 
 /// The backend of swift-metrics: it keeps counters, gauges and histograms of known families, and shows them as text.
 ///
-/// Counters are made once and kept by their owners: making one takes a lock, counting takes none. A registry belongs to one
-/// service, so that several services in one process (tests) count apart.
+/// Counters are made once and kept by their owners: making one takes a lock, counting takes none. A registry belongs to
+/// one service, so that several services in one process (tests) count apart.
 package final class MetricRegistry: Sendable {
-  /// Every label has few values, so that only a mistake reaches this. The methods times the statuses of gRPC are some 500. 256
-  /// policies, as many as there may be, have at most 64 series each in a family: eight outcomes of six factors, of none and of others.
+  /// Every label has few values, so that only a mistake reaches this. The methods times the statuses of gRPC are some
+  /// 500. 256 policies, as many as there may be, have at most 64 series each in a family: eight outcomes of six
+  /// factors, of none and of others.
   package static let maximumSeries = 16_384
 
   typealias Reading = @Sendable () -> [MetricSample]
@@ -45,7 +46,8 @@ package final class MetricRegistry: Sendable {
   /// The series that were not made, because their family has the maximum, is unknown or has other labels.
   package var refusedSeries: Int { refused.load(ordering: .relaxed) }
 
-  /// Adds a reading to a family that is not counted but read: `read` runs for each text, on its thread, and must not block.
+  /// Adds a reading to a family that is not counted but read: `read` runs for each text, on its thread, and must not
+  /// block.
   package func observe(_ family: MetricFamily, _ read: @escaping @Sendable () -> [MetricSample]) {
     guard let place = places[family.name] else { return noteRefusal(family.name) }
     entries.withLock { $0[place].readings.append(read) }
@@ -58,8 +60,8 @@ package final class MetricRegistry: Sendable {
     }
   }
 
-  /// A factory whose counters and histograms only one thread at a time may raise, such as an event loop's: they need no locked
-  /// instruction, and no other core writes them. Gauges are as the registry's own.
+  /// A factory whose counters and histograms only one thread at a time may raise, such as an event loop's: they need no
+  /// locked instruction, and no other core writes them. Gauges are as the registry's own.
   package func confined() -> any MetricsFactory { ConfinedMetrics(registry: self) }
 
   /// The text exposition, version 0.0.4. Counting goes on meanwhile.

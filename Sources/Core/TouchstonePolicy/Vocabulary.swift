@@ -92,7 +92,8 @@ public enum DomainStateVerdict: UInt8, Sendable, Hashable, CaseIterable {
   case changedWithOS
 }
 
-/// The platform that a device reports. Versions are compared for iOS and iPadOS, and with a minimum of its own for visionOS (R2).
+/// The platform that a device reports. Versions are compared for iOS and iPadOS, and with a minimum of its own for
+/// visionOS (R2).
 public enum Platform: UInt8, Sendable, Hashable, CaseIterable {
   case iOS = 1
   case iPadOS

@@ -20,9 +20,9 @@ package struct ClockReading: Sendable, Hashable {
 /// Decides up to which time a sweep may go.
 ///
 /// Everything before a sweep's time is void for good (`Store.sweep`). A clock that is ahead for only seconds would void
-/// everything issued until that time has come, and some of it lives for a second. Sweeping therefore follows a wall clock
-/// that was set ahead, by however little, only after an hour, and until then goes by the clock since boot. It follows a
-/// clock that was set back at once, because that voids nothing.
+/// everything issued until that time has come, and some of it lives for a second. Sweeping therefore follows a wall
+/// clock that was set ahead, by however little, only after an hour, and until then goes by the clock since boot. It
+/// follows a clock that was set back at once, because that voids nothing.
 ///
 /// At a start only the latest sweep's mark is available for comparison. If the wall clock is further ahead of it than a
 /// restart takes (a long pause, or a clock that is wrong since boot), sweeping does not follow it for an hour, either.

@@ -1,8 +1,9 @@
 // The message that a collector takes: opentelemetry-proto's ExportTraceServiceRequest. Pure.
 //
-// Written by hand, because it is one message, which is only sent, and has six kinds of fields; generated code would be forty times
-// as long. The field numbers are those of opentelemetry-proto 1.x (opentelemetry/proto/collector/trace/v1/trace_service.proto,
-// trace/v1/trace.proto, common/v1/common.proto and resource/v1/resource.proto), which never change.
+// Written by hand, because it is one message, which is only sent, and has six kinds of fields; generated code would be
+// forty times as long. The field numbers are those of opentelemetry-proto 1.x
+// (opentelemetry/proto/collector/trace/v1/trace_service.proto, trace/v1/trace.proto, common/v1/common.proto and
+// resource/v1/resource.proto), which never change.
 
 /// OTLP over gRPC.
 package enum ExportMessage {

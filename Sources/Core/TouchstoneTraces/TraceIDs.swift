@@ -33,7 +33,8 @@ package struct SpanID: Hashable, Sendable, CustomStringConvertible {
   var bytes: [UInt8] { number.bytes }
 }
 
-/// Makes ids. They are unique and no secrets, so a generator that is seeded once (SplitMix64) does, without a system call for each.
+/// Makes ids. They are unique and no secrets, so a generator that is seeded once (SplitMix64) does, without a system
+/// call for each.
 package struct TraceIDGenerator: Sendable {
   private var state: UInt64
 

@@ -312,12 +312,12 @@ package struct FlowBooks: Sendable {
   }
 }
 
-/// A time in which a target refused all calls, from the end of the first one to the next that ended otherwise. A shorter one than
-/// `Stall.threshold` is not listed: its calls may have been refused one by one.
+/// A time in which a target refused all calls, from the end of the first one to the next that ended otherwise. A
+/// shorter one than `Stall.threshold` is not listed: its calls may have been refused one by one.
 package struct Absence: Hashable, Sendable {
   package var start: Duration
   package var end: Duration
-  /// Those that it refused.
+  /// The calls that it refused.
   package var calls: Int
 
   fileprivate static let status = "UNAVAILABLE"

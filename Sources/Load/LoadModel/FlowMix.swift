@@ -2,8 +2,9 @@
 
 /// Flows with weights. A call's number alone decides, so that a run can be repeated.
 ///
-/// The numbers' multiples of an irrational number, modulo 1, spread evenly: each flow has its part of any hundred calls,
-/// as it would not with random numbers (M. Roberts, "The Unreasonable Effectiveness of Quasirandom Sequences", 2018).
+/// The numbers' multiples of an irrational number, modulo 1, spread evenly: each flow has its part of any hundred
+/// calls, as it would not with random numbers (M. Roberts, "The Unreasonable Effectiveness of Quasirandom Sequences",
+/// 2018).
 package struct FlowMix: Sendable {
   package struct Flow: Hashable, Sendable {
     package var name: String

@@ -1,9 +1,10 @@
 // Latencies with three significant digits, from a microsecond to an hour.
 
-/// Counts latencies in HdrHistogram's buckets: 2,048 of a microsecond, then 1,024 for each doubling, twice as wide as before.
+/// Counts latencies in HdrHistogram's buckets: 2,048 of a microsecond, then 1,024 for each doubling, twice as wide as
+/// before.
 ///
-/// It is our own because every call is recorded, and a report has some hundred: hdrhistogram-swift's generic code took a
-/// tenth of a second for one report, and 4 % of the time of a call.
+/// It is our own because every call is recorded, and a report has some hundred: hdrhistogram-swift's generic code took
+/// a tenth of a second for one report, and 4 % of the time of a call.
 package struct LatencyHistogram: Sendable {
   /// One count for each bucket, up to the last one that is used and some more.
   private var counts: [UInt32] = []

@@ -36,7 +36,8 @@ package struct Verdict: Sendable {
     if !misses.isEmpty {
       (outcome, reasons) = (.missed, misses + limits)
     } else if limits.isEmpty || !report.stalls.isEmpty {
-      // A service that stands still is not the client's limit: its answers then come all at once. The limits stay in the report.
+      // A service that stands still is not the client's limit: its answers then come all at once. The limits stay in
+      // the report.
       (outcome, reasons) = (.valid, limits)
     } else {
       (outcome, reasons) = (.clientLimited, limits)

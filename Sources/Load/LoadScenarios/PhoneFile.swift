@@ -28,8 +28,8 @@ package struct PhoneFile: Codable, Sendable {
   package private(set) var format = PhoneFile.format
   package private(set) var version = PhoneFile.currentVersion
   package var application: String
-  /// The service's address and its signing keys when the file was written: for messages, and for callers that may not read
-  /// bindings.
+  /// The service's address and its signing keys when the file was written: for messages, and for callers that may not
+  /// read bindings.
   package var target: String
   package var signingKeys: [String]
   package var phones: [Phone] = []

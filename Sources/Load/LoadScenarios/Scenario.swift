@@ -62,7 +62,8 @@ package struct Scenario: Sendable {
       ]),
   ]
 
-  /// Ends a lockout, and makes the present domain state the baseline: a phone serves again after a call that was cut off.
+  /// Ends a lockout, and makes the present domain state the baseline: a phone serves again after a call that was cut
+  /// off.
   package static let recovery = Flow("recovery", [.passcode])
 
   /// Passcodes and gestures wait for one another, since a service hashes few at a time.

@@ -4,10 +4,11 @@ package import DispatchRPC
 internal import Glibc
 internal import Synchronization
 
-/// A server for HTTP/1.1 on addresses of its own, with TLS or without. Each address has an event loop, so that what its clients do
-/// delays no clients of another one.
+/// A server for HTTP/1.1 on addresses of its own, with TLS or without. Each address has an event loop, so that what its
+/// clients do delays no clients of another one.
 ///
-/// A server that is dropped closes its connections at once, unless `shutDown` was called, which keeps it until it is done.
+/// A server that is dropped closes its connections at once, unless `shutDown` was called, which keeps it until it is
+/// done.
 package final class HTTPServer: Sendable {
   private struct Address: Sendable {
     var loop: EventLoop
@@ -34,7 +35,8 @@ package final class HTTPServer: Sendable {
     }
   }
 
-  /// Adds an address, whose clients wait until `begin`. Traps when the process has no descriptors left for its event loop.
+  /// Adds an address, whose clients wait until `begin`. Traps when the process has no descriptors left for its event
+  /// loop.
   ///
   /// - Parameter socket: listens already, so that an address in use is found before anything is served.
   /// - Parameter tls: plaintext where it is `nil`.
@@ -61,7 +63,8 @@ package final class HTTPServer: Sendable {
     }
   }
 
-  /// Stops accepting, answers the requests that run, and closes what is left after the grace. Keeps the server alive until then.
+  /// Stops accepting, answers the requests that run, and closes what is left after the grace. Keeps the server alive
+  /// until then.
   ///
   /// - Parameter completion: runs once, on an event loop, when no connection is left; at once if there is no address.
   package func shutDown(grace: Duration, completion: @escaping @Sendable () -> Void) {
@@ -87,10 +90,11 @@ package struct HTTPServerConfiguration: Sendable {
   package var limits = HTTPServerLimits()
   /// Seconds since 1970, for the field Date.
   package var unixTime: @Sendable () -> Int64 = { Int64(time(nil)) }
-  /// A client did not get through the TLS handshake: its address, and why, never in the client's words. Runs on the event loop, as
-  /// often as clients like to fail: it must not block, and its owner limits what it writes.
+  /// A client did not get through the TLS handshake: its address, and why, never in the client's words. Runs on the
+  /// event loop, as often as clients like to fail: it must not block, and its owner limits what it writes.
   package var onHandshakeFailure: (@Sendable (_ client: SocketAddress, _ failure: RPCHandshakeFailure) -> Void)?
-  /// A connection could not be accepted, because the process or the machine has no free descriptors or memory. As above.
+  /// A connection could not be accepted, because the process or the machine has no free descriptors or memory. As
+  /// above.
   package var onOutOfDescriptors: (@Sendable () -> Void)?
 
   package init() {}

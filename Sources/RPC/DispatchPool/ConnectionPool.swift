@@ -8,8 +8,8 @@ public final class ConnectionPool<Connection: PooledConnection>: Sendable {
     @Sendable (ConnectionID, @escaping @Sendable (PoolConnectionEvent) -> Void) -> Connection
 
   /// A pool of a single endpoint, or of endpoints that stay as they are. Opens nothing yet.
-  /// - Parameter makeConnection: makes a connection to the name's endpoint, which is not connected; it reports through the
-  ///   closure.
+  /// - Parameter makeConnection: makes a connection to the name's endpoint, which is not connected; it reports through
+  ///   the closure.
   public init(
     configuration: PoolConfiguration, endpoints: [EndpointID] = [.only],
     makeConnection: @escaping ConnectionFactory
@@ -18,9 +18,9 @@ public final class ConnectionPool<Connection: PooledConnection>: Sendable {
   }
 
   /// A pool whose endpoints a resolver finds. Opens nothing yet, and resolves nothing.
-  /// - Parameter resolve: finds the endpoints, then calls `replaceEndpoints` or `endpointsNotFound`. Called at the first
-  ///   request, and whenever a connection is lost: the resolver itself bounds how often it looks. Runs on a queue of the
-  ///   pool's.
+  /// - Parameter resolve: finds the endpoints, then calls `replaceEndpoints` or `endpointsNotFound`. Called at the
+  ///   first request, and whenever a connection is lost: the resolver itself bounds how often it looks. Runs on a queue
+  ///   of the pool's.
   public init(
     configuration: PoolConfiguration, resolve: @escaping @Sendable () -> Void,
     makeConnection: @escaping ConnectionFactory
@@ -37,8 +37,8 @@ public final class ConnectionPool<Connection: PooledConnection>: Sendable {
     core.start()
   }
 
-  /// Endpoints in both lists keep their connections. An endpoint that is missing from the new list takes no more leases; its
-  /// connections close when their leases return.
+  /// Endpoints in both lists keep their connections. An endpoint that is missing from the new list takes no more
+  /// leases; its connections close when their leases return.
   ///
   /// - Parameter endpoints: in the order to prefer.
   public func replaceEndpoints(_ endpoints: [EndpointID]) {
@@ -51,12 +51,11 @@ public final class ConnectionPool<Connection: PooledConnection>: Sendable {
     core.endpointsNotFound(reason: reason)
   }
 
-  /// Asks for a stream on the least loaded connection of the endpoint whose turn it is. If there is one, `completion` is called before this returns;
-  /// otherwise later, on another thread. It is called exactly once and must not block.
+  /// Asks for a stream on the least loaded connection of the endpoint whose turn it is. If there is one, `completion`
+  /// is called before this returns; otherwise later, on another thread. It is called exactly once and must not block.
   ///
-  /// - Parameters:
-  ///   - deadline: how long to wait; `nil`: until there is a lease.
-  ///   - waitForReady: wait even if nothing is connected and the last attempt failed.
+  /// - Parameters: - deadline: how long to wait; `nil`: until there is a lease. - waitForReady: wait even if nothing is
+  ///   connected and the last attempt failed.
   @discardableResult
   public func lease(
     deadline: MonotonicTime? = nil, waitForReady: Bool = false,

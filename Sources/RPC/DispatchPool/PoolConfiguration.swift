@@ -1,10 +1,10 @@
 /// How many connections, to which of the endpoints, how long to wait for them, and when to let go of them.
 public struct PoolConfiguration: Sendable, Hashable {
-  /// To each endpoint in use, kept open from `start()` or the first request on. Least-loaded choice spreads the leases over
-  /// them.
+  /// To each endpoint in use, kept open from `start()` or the first request on. Least-loaded choice spreads the leases
+  /// over them.
   public var minimumConnections: Int
-  /// To one endpoint, connecting or serving. Those that go away or are closing come on top, so that a replacement need not
-  /// wait for them; there are at most twice as many connections to it in all.
+  /// To one endpoint, connecting or serving. Those that go away or are closing come on top, so that a replacement need
+  /// not wait for them; there are at most twice as many connections to it in all.
   public var maximumConnections: Int
   /// Requests that may wait for a lease; the next one is refused, since waiting longer only adds to the overload.
   public var maximumWaiting: Int
@@ -17,8 +17,8 @@ public struct PoolConfiguration: Sendable, Hashable {
   public var backoff: BackoffConfiguration
   /// How requests are spread over several endpoints.
   public var balancing = PoolBalancing.roundRobin
-  /// With `PoolBalancing.pickFirst`: how long to try one endpoint before the next is tried beside it (RFC 8305's Connection
-  /// Attempt Delay, as in gRFC A61). `nil`: until it failed.
+  /// With `PoolBalancing.pickFirst`: how long to try one endpoint before the next is tried beside it (RFC 8305's
+  /// Connection Attempt Delay, as in gRFC A61). `nil`: until it failed.
   public var attemptDelay: Duration? = .milliseconds(250)
 
   /// - Precondition: `0 <= minimumConnections <= maximumConnections`, and the other counts are positive.

@@ -2,8 +2,8 @@
 
 import Glibc
 
-/// Nanoseconds on `CLOCK_MONOTONIC`, which never steps back. Two points compare only within one boot of one machine, so none is
-/// ever sent to a peer. Its names are those of the standard library's instants.
+/// Nanoseconds on `CLOCK_MONOTONIC`, which never steps back. Two points compare only within one boot of one machine, so
+/// none is ever sent to a peer. Its names are those of the standard library's instants.
 public struct MonotonicTime: Comparable, Hashable, Sendable {
   public var nanoseconds: UInt64
 

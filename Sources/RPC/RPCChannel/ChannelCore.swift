@@ -1,4 +1,5 @@
-// The parts that a channel's calls share: the pool, the addresses behind it, the loops below it, the tokens and the counts.
+// The parts that a channel's calls share: the pool, the addresses behind it, the loops below it, the tokens and the
+// counts.
 
 internal import Dispatch
 internal import DispatchPool

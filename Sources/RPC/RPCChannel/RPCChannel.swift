@@ -9,8 +9,8 @@ internal import Synchronization
 /// The target is `host:port`, `[IPv6 address]:port`, `dns:///host:port`, `ipv4:address:port`, `ipv6:[address]:port` or
 /// `unix:path`; several of one kind are separated by commas (grpc/grpc doc/naming.md).
 ///
-/// It connects at the first call, and again by itself when connections are lost. Make one for a target and keep it. Dropping
-/// it closes its connections once no call holds them; `close` is the polite way. Thread-safe.
+/// It connects at the first call, and again by itself when connections are lost. Make one for a target and keep it.
+/// Dropping it closes its connections once no call holds them; `close` is the polite way. Thread-safe.
 public final class RPCChannel: Sendable {
   let core: ChannelCore
   let pool: ConnectionPool<ChannelConnection>
@@ -66,8 +66,8 @@ public final class RPCChannel: Sendable {
 
   /// A call with several messages in at least one direction, as `RPCClientConnection.openStream`.
   ///
-  /// - Parameter events: one after the other, on an event loop of the channel or, for an end before anything was sent, on the
-  ///   thread that learned of it; `.end` is the last and surely comes.
+  /// - Parameter events: one after the other, on an event loop of the channel or, for an end before anything was sent,
+  ///   on the thread that learned of it; `.end` is the last and surely comes.
   public func openStream(
     _ path: String, options: RPCCallOptions = RPCCallOptions(), events: @escaping RPCChannelStream.EventHandler
   ) -> RPCChannelStream {

@@ -12,7 +12,8 @@ public struct RPCChannelConfiguration: Sendable {
   public var resolutionInterval = Duration.seconds(30)
   /// To each address in use, kept open from the first call on.
   public var minimumConnections = 1
-  /// To each address. The channel opens more when every stream is taken; idle connections beyond the minimum close again.
+  /// To each address. The channel opens more when every stream is taken; idle connections beyond the minimum close
+  /// again.
   public var maximumConnections = 8
   /// Without a call, for a connection beyond the minimum.
   public var idleTimeout = Duration.seconds(60)
@@ -24,8 +25,8 @@ public struct RPCChannelConfiguration: Sendable {
   public var eventLoops = 1
   /// Serves all connections instead of event loops of the channel's own. Calls that are made on it change no thread.
   public var eventLoop: EventLoop?
-  /// The settings of each connection. An `authority` of `nil` becomes the name in the target that the address was found by;
-  /// with TLS it is what the server has to prove.
+  /// The settings of each connection. An `authority` of `nil` becomes the name in the target that the address was found
+  /// by; with TLS it is what the server has to prove.
   public var connection = RPCClientConfiguration()
   /// For methods that `methods` does not name.
   public var defaultPolicy = RPCMethodPolicy()

@@ -2,8 +2,8 @@
 
 public import DispatchRPC
 
-/// Receives what becomes of a channel's calls and of the attempts at them, as gRPC's proposal A66 measures them. From any thread, for
-/// each call: it must take nanoseconds.
+/// Receives what becomes of a channel's calls and of the attempts at them, as gRPC's proposal A66 measures them. From
+/// any thread, for each call: it must take nanoseconds.
 public protocol RPCChannelObserver: Sendable {
   /// - Parameter path: `/package.Service/Method`, as of all functions here.
   func attemptBegan(_ path: String)

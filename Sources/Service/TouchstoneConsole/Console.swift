@@ -1,5 +1,5 @@
-// The console: what operators see of the service in a browser, and what they do there. Every page is made here, and the browser runs
-// no script.
+// The console: what operators see of the service in a browser, and what they do there. Every page is made here, and the
+// browser runs no script.
 
 internal import DispatchHTTP
 internal import DispatchRPC

@@ -63,8 +63,8 @@ func readDatedFile(
 /// The years 1970 to 9999. A file may bear any time, and no sum of this one and an age overflows.
 private let knownSeconds: ClosedRange<Int64> = 0...253_402_300_799
 
-/// Checks the file, and every directory on its path and on the path to which links lead. Files of a read-only mount, such as
-/// a ConfigMap, are protected. If there is no file, reading it reports that.
+/// Checks the file, and every directory on its path and on the path to which links lead. Files of a read-only mount,
+/// such as a ConfigMap, are protected. If there is no file, reading it reports that.
 package func requireProtection(ofFile path: String) throws(FileError) {
   if let violation = FileProtection.violation(at: path) { throw FileError(message: violation) }
   if let violation = FileProtection.violation(onTheWayTo: path) { throw FileError(message: violation) }

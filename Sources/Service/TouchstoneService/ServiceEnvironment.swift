@@ -12,7 +12,7 @@ public struct ServiceEnvironment: Sendable {
   public typealias Clock = @Sendable () -> UnixTime
 
   public var clock: Clock
-  /// By which repeated refusals are kept out of the audit log.
+  /// The clock of the throttles that keep repeated refusals out of the audit log.
   public var monotonicClock: @Sendable () -> MonotonicTime = { .now() }
   public var randomness = Randomness.system
   /// Threads that may verify signatures at one time, the event loops among them. With one, an event loop verifies its

@@ -110,8 +110,8 @@ public final class TouchstoneService: Sendable {
   /// The present ones. A call that reads them twice may see two versions.
   var policies: PolicyBook { book.withLock { $0 } }
 
-  /// Replaces the policies for all calls that begin later. An evaluation that began under another revision of its policy
-  /// answers INVALID_CONTEXT (R36).
+  /// Replaces the policies for all calls that begin later. An evaluation that began under another revision of its
+  /// policy answers INVALID_CONTEXT (R36).
   public func replacePolicies(_ policies: [EvaluationPolicy]) {
     let replacement = PolicyBook(policies, metrics)
     book.withLock { $0 = replacement }
@@ -175,8 +175,8 @@ public final class TouchstoneService: Sendable {
     watches.callersChanged()
   }
 
-  /// Called by the server after a failed TLS handshake. It is logged and, if the service requests client certificates, becomes
-  /// an event like a refused call. Both are throttled.
+  /// Called by the server after a failed TLS handshake. It is logged and, if the service requests client certificates,
+  /// becomes an event like a refused call. Both are throttled.
   public func handshakeFailed(from client: SocketAddress, _ failure: RPCHandshakeFailure) {
     access.handshakeFailed(from: client, failure)
   }

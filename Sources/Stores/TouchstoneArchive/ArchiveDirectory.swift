@@ -22,8 +22,8 @@ final class ArchiveDirectory {
     lock = nil
   }
 
-  /// Opens it for writing. Makes it with mode 0700 if it is missing, but not its parent. The kernel releases the lock however
-  /// the process ends.
+  /// Opens it for writing. Makes it with mode 0700 if it is missing, but not its parent. The kernel releases the lock
+  /// however the process ends.
   init(claiming path: String) throws(ArchiveError) {
     if let violation = FileProtection.violation(onTheWayTo: path) {
       throw ArchiveError(code: .unusable, message: "\(path): \(violation)")
@@ -147,7 +147,8 @@ final class FileDescriptor {
     guard try status().st_mode & S_IFMT == S_IFREG else { throw .damaged(path, "is not a file") }
   }
 
-  /// The path must lead to this very file. The kernel has no rename of an open file, so the caller looks before and after.
+  /// The path must lead to this very file. The kernel has no rename of an open file, so the caller looks before and
+  /// after.
   func requireEntry(_ path: String) throws(ArchiveError) {
     var entry = stat()
     guard lstat(path, &entry) == 0 else { throw .unusable(path, errno) }

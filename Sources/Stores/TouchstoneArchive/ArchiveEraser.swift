@@ -3,8 +3,8 @@
 internal import TouchstonePolicy
 public import TouchstoneStore
 
-/// Its events keep their places, digests and hashes, so that the chain still verifies. Each says that it was erased here,
-/// signed if there is an audit key, because no event accounts for it.
+/// Its events keep their places, digests and hashes, so that the chain still verifies. Each says that it was erased
+/// here, signed if there is an audit key, because no event accounts for it.
 public struct ArchiveEraser {
   public enum Task: Sendable {
     case erase(applicationID: String, profileID: String)

@@ -10,8 +10,8 @@ struct ArchiveErasure: Hashable {
 
   private static let domain = Array("touchstone archive erasure 1\0".utf8)
 
-  /// The signed bytes. The event's hash covers its content and all events before it, so the signature is valid only for this
-  /// content at this place of this log.
+  /// The signed bytes. The event's hash covers its content and all events before it, so the signature is valid only for
+  /// this content at this place of this log.
   static func message(for record: EventRecord) -> [UInt8] {
     var message = domain
     message.append(bigEndian: record.sequence)

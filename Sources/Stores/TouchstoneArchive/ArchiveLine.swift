@@ -13,8 +13,8 @@ internal import TouchstoneStore
 ///     {"sequence":3,"erased":"archive","digest":"…","signature_key":"…","signature":"…","hash":"…"}
 ///     {"last_sequence":3,"last_hash":"…"}
 ///
-/// The signature is there if an audit key made one. Bytes are hexadecimal, times are microseconds since 1970. An event has
-/// every field that its hash covers (`EventChain`).
+/// The signature is there if an audit key made one. Bytes are hexadecimal, times are microseconds since 1970. An event
+/// has every field that its hash covers (`EventChain`).
 enum ArchiveLine: Hashable {
   /// The event after which the file begins.
   case header(EventChain.Head)

@@ -5,9 +5,9 @@ internal import TouchstoneStore
 
 /// Takes the log's events from its beginning, and finds the last one that is old enough.
 ///
-/// The first younger event ends the file, because only the log's beginning can be archived. An erased event has no time, so
-/// it goes with the next event that has one. So does an event with a future time, from a clock that was ahead: otherwise it
-/// would keep all later events in the log until then.
+/// The first younger event ends the file, because only the log's beginning can be archived. An erased event has no
+/// time, so it goes with the next event that has one. So does an event with a future time, from a clock that was ahead:
+/// otherwise it would keep all later events in the log until then.
 struct ArchivePlan {
   struct Limit {
     /// Earlier events are old enough.

@@ -7,7 +7,8 @@ public struct ArchiveVerification: Sendable, Hashable {
   public var verifiedCount: UInt64 = 0
   /// The number of events that were erased in the log or here.
   public var erasedCount: UInt64 = 0
-  /// The number of events that were erased here (`ArchiveEraser`). No event accounts for them, so each needs a signature.
+  /// The number of events that were erased here (`ArchiveEraser`). No event accounts for them, so each needs a
+  /// signature.
   public var erasedHereCount: UInt64 = 0
   /// The result for the accounts' signatures.
   public var accounts: AccountReview
@@ -56,8 +57,9 @@ extension ArchiveDirectory {
     }
   }
 
-  /// Returns the files that lead to the log's beginning, by their headers and trailers. If two hold the same events, one may
-  /// be from before the store was put back to an earlier time. `nil`: files are missing or damaged, and all are read.
+  /// Returns the files that lead to the log's beginning, by their headers and trailers. If two hold the same events,
+  /// one may be from before the store was put back to an earlier time. `nil`: files are missing or damaged, and all are
+  /// read.
   private func chain(
     of files: [ArchiveFileName], endingAt start: EventChain.Head, from first: UInt64
   ) throws(ArchiveError) -> [ArchiveFileName]? {

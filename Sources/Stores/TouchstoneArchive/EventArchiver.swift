@@ -3,8 +3,8 @@
 public import TouchstonePolicy
 public import TouchstoneStore
 
-/// An interruption leaves the log whole: the next run makes an unnamed file anew, and replaces a named one whose events were
-/// not dropped.
+/// An interruption leaves the log whole: the next run makes an unnamed file anew, and replaces a named one whose events
+/// were not dropped.
 public struct EventArchiver: Sendable {
   public enum Outcome: Sendable, Hashable {
     /// No event is old enough.
@@ -70,9 +70,8 @@ public struct EventArchiver: Sendable {
 
   /// Archives one file. It waits for the store and the disk, so it must run on a thread that may block.
   ///
-  /// - Parameters:
-  ///   - age: older events are archived.
-  ///   - present: see `presentTime`. An event of a later time comes from a clock that was ahead. It goes with the next event
+  /// - Parameters: - age: older events are archived. - present: see `presentTime`. An event of a later time comes from
+  ///   a clock that was ahead. It goes with the next event
   ///     of an earlier time, and keeps no later event in the log.
   public func archive(olderThan age: Duration, at present: UnixTime) throws(ArchiveError) -> Outcome {
     try archive(ArchivePlan.Limit(cutoff: present + (.zero - age), present: present))
@@ -137,7 +136,8 @@ public struct EventArchiver: Sendable {
     return ArchiveFile.Range(start: start, end: end)
   }
 
-  /// The end of a file whose events were not dropped. They are archived again, because they may have been erased meanwhile.
+  /// The end of a file whose events were not dropped. They are archived again, because they may have been erased
+  /// meanwhile.
   private func leftOver(
     in directory: ArchiveDirectory, after start: EventChain.Head, head: EventChain.Head
   ) throws(ArchiveError) -> EventChain.Head? {
@@ -199,8 +199,9 @@ public struct EventArchiver: Sendable {
     return name
   }
 
-  /// Removes files whose archived events are in another file: shorter ones from which it was made, or longer ones whose events
-  /// were not dropped. Only after the log begins at that file's end: until then another process may drop by the others.
+  /// Removes files whose archived events are in another file: shorter ones from which it was made, or longer ones whose
+  /// events were not dropped. Only after the log begins at that file's end: until then another process may drop by the
+  /// others.
   private func removeCovered(in directory: ArchiveDirectory, by start: EventChain.Head) throws(ArchiveError) {
     let files = try directory.files()
     guard let kept = files.first(where: { $0.last == start.sequence }) else { return }

@@ -8,8 +8,8 @@ public import TouchstoneStore
 /// Every answer is durable and the same for every process on the database: the store keeps nothing in memory.
 ///
 /// Reads and commits take one round trip each and are answered on the store's queue. A commit is one transaction, which
-/// touches the rows of its device, its profile and its binding. Waiting commits go to the server together, and share its
-/// fsync.
+/// touches the rows of its device, its profile and its binding. Waiting commits go to the server together, and share
+/// its fsync.
 public final class PostgresStore: Store {
   public let lineage: Lineage
   private let reads: ConnectionLane
@@ -36,8 +36,9 @@ public final class PostgresStore: Store {
 
   /// Connects, and checks that the database is Touchstone's, of this version, and complete. Writes nothing.
   ///
-  /// - Parameter uri: as libpq reads it, with several hosts, `target_session_attrs` and TLS. Another machine's certificate
-  ///   is verified (`sslmode=verify-full`) unless the URI has another setting. It may hold a password: no error quotes it.
+  /// - Parameter uri: as libpq reads it, with several hosts, `target_session_attrs` and TLS. Another machine's
+  ///   certificate is verified (`sslmode=verify-full`) unless the URI has another setting. It may hold a password: no
+  ///   error quotes it.
   public static func open(
     uri: String, options: PostgresStoreOptions = PostgresStoreOptions()
   ) async throws(StoreOpenError) -> PostgresStore {
@@ -81,8 +82,8 @@ public final class PostgresStore: Store {
       options.writeConnections, depth: options.commitDepth, kept: options.writeConnections,
       prepared: Statement.ofWrites, setup: [SessionSetup.shortLockWaits], flushing: flushing)
     waits = shortLane(options.waitConnections, depth: 1, kept: 0, prepared: Statement.ofWrites)
-    // One round at a time. Its statements take milliseconds, so a peer that vanished is found as soon as on the short lanes: all
-    // lists wait for the round.
+    // One round at a time. Its statements take milliseconds, so a peer that vanished is found as soon as on the short
+    // lanes: all lists wait for the round.
     seals = lane(
       .init(
         connections: 1, depth: 1, maximumWaiting: options.maximumWaiting, timeout: options.callTimeout,
@@ -92,8 +93,8 @@ public final class PostgresStore: Store {
       .init(
         connections: options.listConnections, depth: 1, maximumWaiting: options.maximumWaiting,
         timeout: options.listTimeout, answerTimeout: options.listTimeout,
-        // If an erasure or an archiver is interrupted while it locks the chain, sealing waits this long, and lists with it.
-        // Between two statements a process hashes some thousand events at most, which takes milliseconds.
+        // If an erasure or an archiver is interrupted while it locks the chain, sealing waits this long, and lists with
+        // it. Between two statements a process hashes some thousand events at most, which takes milliseconds.
         idleTimeout: options.callTimeout, signOfLifeTimeout: options.answerTimeout,
         prepared: Statement.all, planning: [SessionSetup.plansByIndex]))
     clock = options.clock
@@ -296,8 +297,8 @@ public final class PostgresStore: Store {
     }
   }
 
-  /// A commit of a group can be read before the group's fsync. A later commit that waits for its own fsync makes it durable,
-  /// because there is one log.
+  /// A commit of a group can be read before the group's fsync. A later commit that waits for its own fsync makes it
+  /// durable, because there is one log.
   public func confirm(completion: @escaping Completion<Void>) {
     let calls = [StatementCall.flushing(expiresAt: clock() + Committer.markLifetime)]
     writes.run(calls, isQuestion: true) { result in completion(result.map { _ in }.mapError { StoreError($0) }) }

@@ -11,7 +11,8 @@ public struct PostgresStoreOptions: Sendable {
   public var writeConnections = 4
   /// Connections for commits that wait for rows which other transactions hold, made when they are needed.
   public var waitConnections = 4
-  /// Connections for work that takes long or several round trips: lists, erasures, sweeping. Sealing has one of its own.
+  /// Connections for work that takes long or several round trips: lists, erasures, sweeping. Sealing has one of its
+  /// own.
   public var listConnections = 3
   /// Reads under way on one connection, so that the next one is there when one is done.
   public var readDepth = 16
@@ -32,14 +33,14 @@ public struct PostgresStoreOptions: Sendable {
   /// How long other processes' events may take to reach watches.
   public var newsInterval: Duration = .milliseconds(200)
 
-  /// How long committed events may be unsealed. Sealing takes milliseconds, and no transaction may lock the log's end for longer
-  /// than this (`listTimeout`).
+  /// How long committed events may be unsealed. Sealing takes milliseconds, and no transaction may lock the log's end
+  /// for longer than this (`listTimeout`).
   public var sealingPatience: Duration = .seconds(30)
   /// Called with the reason if events are unsealed for longer, or at once if one cannot be read; again each minute.
   public var sealingStopped: @Sendable (_ reason: String) -> Void = { _ in }
 
-  /// The tolerated difference from the server's clock. A commit's mark lives five minutes by its process's clock, and is
-  /// swept by the server's. With less than half of that difference no process queries a mark that is gone.
+  /// The tolerated difference from the server's clock. A commit's mark lives five minutes by its process's clock, and
+  /// is swept by the server's. With less than half of that difference no process queries a mark that is gone.
   public var maximumClockDifference: Duration = .seconds(120)
 
   /// By default the system's.

@@ -10,23 +10,23 @@ extension Statement {
 
   // MARK: Conflicts
 
-  /// Whether the transaction has found no conflict yet. Each statement of a commit has this condition, so that after a conflict
-  /// the rest of the transaction does nothing. It needs no function on the server and no error, which the server would log, and
-  /// works within a pipeline, where the client cannot check counts.
+  /// Whether the transaction has found no conflict yet. Each statement of a commit has this condition, so that after a
+  /// conflict the rest of the transaction does nothing. It needs no function on the server and no error, which the
+  /// server would log, and works within a pipeline, where the client cannot check counts.
   static let isOpen = "coalesce(current_setting('touchstone.conflict', true), '') = ''"
 
   /// Notes a conflict for the rest of the transaction, which then has nothing to make durable.
   static let noteConflict =
     "SELECT set_config('touchstone.conflict', 'found', true), set_config('synchronous_commit', 'off', true)"
 
-  /// A decision of a transaction: it is a conflict if there are no rows. What comes before it in the transaction must be
-  /// without effect, or be withdrawn after a conflict.
+  /// A decision of a transaction: it is a conflict if there are no rows. What comes before it in the transaction must
+  /// be without effect, or be withdrawn after a conflict.
   static func deciding(_ name: String, _ rows: String) -> Statement {
     Statement(name, "WITH found AS (\(rows)) \(noteConflict) WHERE NOT EXISTS (SELECT FROM found)")
   }
 
-  /// A write whose decision came before it in the transaction. If it finds no row all the same, it fails (SQLSTATE 22012), and
-  /// the transaction with it.
+  /// A write whose decision came before it in the transaction. If it finds no row all the same, it fails (SQLSTATE
+  /// 22012), and the transaction with it.
   static func decided(_ name: String, _ rows: String) -> Statement {
     Statement(
       name,

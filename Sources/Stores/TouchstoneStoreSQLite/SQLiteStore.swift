@@ -8,9 +8,9 @@ public import TouchstoneStore
 
 /// Every answer is durable: write-ahead log, an fsync at each commit, and waiting commits share one.
 ///
-/// Bindings, devices, profiles, evaluations and tokens that were used lately are answered from memory, inside of the call. Other
-/// records are read on the caller's thread, in tens of microseconds; lists are read on a queue of their own. Commits are
-/// answered on a queue of the store's.
+/// Bindings, devices, profiles, evaluations and tokens that were used lately are answered from memory, inside of the
+/// call. Other records are read on the caller's thread, in tens of microseconds; lists are read on a queue of their
+/// own. Commits are answered on a queue of the store's.
 public final class SQLiteStore: Store {
   public let lineage: Lineage
   private let directory: DataDirectory

@@ -9,8 +9,8 @@ public struct SQLiteStoreOptions: Sendable {
   /// The writes of one transaction. It bounds how long the first of a batch waits for the last, to about 5 ms.
   public var maximumBatchWrites = 512
 
-  /// The write-ahead log is copied into the database when it holds this many pages of 4 KB: 16 MB, enough that pages written
-  /// often are copied seldom.
+  /// The write-ahead log is copied into the database when it holds this many pages of 4 KB: 16 MB, enough that pages
+  /// written often are copied seldom.
   public var checkpointFrames = 4_000
 
   // Records in memory, some 45 MB in all: about 1 KB for a binding, 170 bytes for a device, 600 for a profile with a

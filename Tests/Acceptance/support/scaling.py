@@ -6,8 +6,8 @@ keeps its proportion to the others. Thresholds stay, so `promtool test rules` te
 
 import re
 
-#: How many times shorter. A process sweeps every five seconds whatever the rules are, and TouchstoneStoreDown looks back for a minute,
-#: which must remain longer than that.
+#: How many times shorter. A process sweeps every five seconds whatever the rules are, and TouchstoneStoreDown looks
+#: back for a minute, which must remain longer than that.
 FACTOR = 6
 
 _MILLISECONDS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}

@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// Refuses the first connection's first call as a closing server does, with a GOAWAY that excludes its stream, and hands
-/// the second connection on to the real server.
+/// Refuses the first connection's first call as a closing server does, with a GOAWAY that excludes its stream, and
+/// hands the second connection on to the real server.
 final class GoingAwayProxy: Sendable {
   struct Failure: Error {}
 

@@ -219,7 +219,7 @@ struct PublicKeyTests {
     case ec2 = 2
     case rsa = 3
 
-    /// Of a key of this kind, in CTAP2's order.
+    /// The map of a key of this kind, in CTAP2's order.
     fileprivate var members: [[UInt8]] {
       let kind = [0x01, rawValue]
       switch self {

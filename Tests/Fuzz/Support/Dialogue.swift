@@ -2,7 +2,8 @@
 
 @testable import DispatchRPC
 
-/// Writes frames one after the other. Each is a kind, which is the frame's type where HTTP/2 has it, and what the kind asks for.
+/// Writes frames one after the other. Each is a kind, which is the frame's type where HTTP/2 has it, and what the kind
+/// asks for.
 struct Dialogue {
   /// With an empty SETTINGS.
   static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + [0, 0, 0, 4, 0, 0, 0, 0, 0]

@@ -89,7 +89,8 @@ extension FuzzServer {
       connection.execute { _ = $0.start() }
     }
 
-    /// To the last byte, or until the connection has had enough. In one wake-up: changing threads costs more than all else.
+    /// To the last byte, or until the connection has had enough. In one wake-up: changing threads costs more than all
+    /// else.
     func feed(_ bytes: [UInt8]) {
       let transport = transport
       onLoop { transport.value.feed(bytes, to: $0) }

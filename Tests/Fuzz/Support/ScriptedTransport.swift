@@ -1,4 +1,5 @@
-// A transport whose bytes are an input's, with sockets' moods: reads in pieces, writes that are taken in part or not at all.
+// A transport whose bytes are an input's, with sockets' moods: reads in pieces, writes that are taken in part or not at
+// all.
 
 import Glibc
 

@@ -5,7 +5,8 @@ import Synchronization
 @testable import DispatchRPC
 
 extension FuzzTarget {
-  /// The first byte is the transport's mood. The server's SETTINGS are ours; the calls are streams 1 and 3 (unary) and 5.
+  /// The first byte is the transport's mood. The server's SETTINGS are ours; the calls are streams 1 and 3 (unary) and
+  /// 5.
   static let clientBytes = FuzzTarget("client-bytes", maximumBytes: 8 << 10) { input in
     var input = ByteReader(input)
     FuzzClient.shared.run(mood: input.byte(), input.remainder())

@@ -1,4 +1,5 @@
-// Messages of every type. Tests/Core/TouchstoneCodecTests compares what is read of the same inputs with what Python reads.
+// Messages of every type. Tests/Core/TouchstoneCodecTests compares what is read of the same inputs with what Python
+// reads.
 
 import CodecMessages
 import TouchstoneCodec

@@ -3,7 +3,8 @@
 @testable import TouchstoneCrypto
 
 extension FuzzTarget {
-  /// The input as a token, as the end of a good one, and as the payload of one that was signed: nobody else's is parsed.
+  /// The input as a token, as the end of a good one, and as the payload of one that was signed: nobody else's is
+  /// parsed.
   static let tokens = FuzzTarget("tokens", maximumBytes: 4 << 10) { input in
     let bytes = Array(input)
     let text = String(decoding: bytes, as: UTF8.self)

@@ -12,7 +12,8 @@ extension FuzzTarget {
 }
 
 extension FuzzTarget {
-  /// Fields, each once, that are the same when they are written and read again; or a refusal. Cookies are names and values, too.
+  /// Fields, each once, that are the same when they are written and read again; or a refusal. Cookies are names and
+  /// values, too.
   static let forms = FuzzTarget("forms", maximumBytes: 2 << 10) { input in
     var head = HTTPRequestHead(method: "GET", path: "/console", fields: HTTPFields(), host: nil)
     head.fields.append("Cookie", String(decoding: input, as: UTF8.self))

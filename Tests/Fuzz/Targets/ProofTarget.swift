@@ -1,8 +1,8 @@
 import TouchstoneAttestation
 import TouchstoneCodec
 
-/// The requests that carry proofs: the first byte chooses CompleteBinding or SubmitAttempt, the rest is the message. Its fields go to
-/// what the service verifies them with.
+/// The requests that carry proofs: the first byte chooses CompleteBinding or SubmitAttempt, the rest is the message.
+/// Its fields go to what the service verifies them with.
 extension FuzzTarget {
   static let proofs = FuzzTarget("proofs", maximumBytes: 16_384) { input in
     guard let kind = input.first else { return }

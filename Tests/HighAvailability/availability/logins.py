@@ -25,7 +25,8 @@ _EXPECTED = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
 PATIENCE_SECONDS = 90
 #: Of evaluations that were answered just before a fault or at any time in it: so many are tried again.
 REPLAYS = 100
-#: An evaluation's row stays until it expires, and some seconds longer. A row that expires later than in this time is there.
+#: An evaluation's row stays until it expires, and some seconds longer. A row that expires later than in this time is
+#: there.
 _EXPIRY_SECONDS = 3
 
 

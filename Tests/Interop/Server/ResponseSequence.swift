@@ -1,4 +1,5 @@
-// The responses of one stream: as many and as large as its requests say, no faster than they say or the client takes them.
+// The responses of one stream: as many and as large as its requests say, no faster than they say or the client takes
+// them.
 
 import Dispatch
 import DispatchRPC

@@ -1,5 +1,5 @@
-// The messages of grpc.testing.TestService, with the names and numbers of grpc/grpc src/proto/grpc/testing/messages.proto.
-// Fields that only Google's cloud fills are left out.
+// The messages of grpc.testing.TestService, with the names and numbers of grpc/grpc
+// src/proto/grpc/testing/messages.proto. Fields that only Google's cloud fills are left out.
 
 public struct Empty: WireMessage {
   public init() {}

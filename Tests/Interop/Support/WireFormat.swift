@@ -1,7 +1,7 @@
 // Protocol Buffers' wire format, as much of it as the test service's messages need.
 //
-// By hand rather than generated: ten small messages take less code this way than protobuf-c's structures would take to be
-// read and written, and its pointers keep to TouchstoneCodec. Every case of every foreign peer checks it.
+// By hand rather than generated: ten small messages take less code this way than protobuf-c's structures would take to
+// be read and written, and its pointers keep to TouchstoneCodec. Every case of every foreign peer checks it.
 
 /// A message of the test service.
 public protocol WireMessage: Sendable {

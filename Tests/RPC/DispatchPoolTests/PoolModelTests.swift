@@ -3,8 +3,8 @@ import Testing
 
 @testable import DispatchPool
 
-// Random events, and after each one every promise of the pool checked against a model that knows nothing of how the pool
-// decides. The argument of a failed case is its seed.
+// Random events, and after each one every promise of the pool checked against a model that knows nothing of how the
+// pool decides. The argument of a failed case is its seed.
 
 @Suite struct PoolModelTests {
   @Test(arguments: seeds(ofAll: 120))

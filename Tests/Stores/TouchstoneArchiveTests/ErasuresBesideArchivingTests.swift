@@ -35,8 +35,8 @@ struct ErasuresBesideArchivingTests {
     guard case .archived(_, 1, UInt64(Self.eventCount / 4)) = outcome else { return #expect(Bool(false), "\(outcome)") }
   }
 
-  /// The first file takes more than twelve reads. Then every second read erases an event with a low number: in time for each of
-  /// the other files, of which the shortest has eleven.
+  /// The first file takes more than twelve reads. Then every second read erases an event with a low number: in time for
+  /// each of the other files, of which the shortest has eleven.
   @Test func erasuresOfEventsOfEachFileAreAFailure() async throws {
     let error = await #expect(throws: ArchiveError.self) {
       try await archive { read in read < 13 ? Self.eventCount - read : (read - 11) / 2 }

@@ -43,7 +43,8 @@ struct FaultTests {
         way.setMode(.open)
         way.cut()
         let code = await refusal
-        // A connection that was being made when the way was cut makes the pool wait before the next, and refuse calls meanwhile.
+        // A connection that was being made when the way was cut makes the pool wait before the next, and refuse calls
+        // meanwhile.
         try await untilItServes(store)
         // If it was the sealer that met the standstill, the commit is done.
         guard let code else { continue }
@@ -90,7 +91,8 @@ struct FaultTests {
     }
   }
 
-  /// The way stands still while a round of sealing waits for an answer, and goes on without a word to it. Lists have ten minutes.
+  /// The way stands still while a round of sealing waits for an answer, and goes on without a word to it. Lists have
+  /// ten minutes.
   @Test(.timeLimit(.minutes(3))) func whoReadsTheLogDoesNotWaitForARoundThatLostItsWay() async throws {
     var options = Self.shortOptions
     options.listTimeout = .seconds(600)

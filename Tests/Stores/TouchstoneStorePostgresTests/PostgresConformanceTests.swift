@@ -5,8 +5,8 @@ import TouchstoneStore
 
 @testable import TouchstoneStorePostgres
 
-/// PostgreSQL does all that every store must do; also as several stores, and as several processes, on one database. Its server
-/// logs no error for it.
+/// PostgreSQL does all that every store must do; also as several stores, and as several processes, on one database. Its
+/// server logs no error for it.
 struct PostgresConformanceTests {
   @Test(arguments: StoreConformance.checks)
   func conforms(_ check: StoreConformance.Check) async throws {

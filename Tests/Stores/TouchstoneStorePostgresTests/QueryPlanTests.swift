@@ -32,8 +32,8 @@ struct QueryPlanTests {
     }
   }
 
-  /// However large the application is, and also by the plan that a connection keeps for all values, since a page looks at a
-  /// bounded number of events.
+  /// However large the application is, and also by the plan that a connection keeps for all values, since a page looks
+  /// at a bounded number of events.
   @Test(arguments: ["ARRAY[]::BYTEA[]", "ARRAY['missing'::BYTEA]"])
   func aPageOfAnApplicationIsReadByTheEventsNumbers(_ kinds: String) async throws {
     let plan = try await Self.keptPlan(
@@ -47,8 +47,8 @@ struct QueryPlanTests {
     #expect(plan.contains("events_pkey") && !plan.contains("Seq Scan on events"), "\(plan)")
   }
 
-  /// Also by a plan that was made while the tables were small, and that a connection keeps when they have grown: everything is
-  /// looked up by its whole key.
+  /// Also by a plan that was made while the tables were small, and that a connection keeps when they have grown:
+  /// everything is looked up by its whole key.
   @Test(
     arguments: [
       (.attemptsOfBindings, (1...3).map { _ in "BYTEA[]" } + ["SMALLINT[]", "BIGINT[]", "BYTEA[]"]),

@@ -39,8 +39,8 @@ func withStoresWithoutServerErrors(
   }
 }
 
-/// Apart from what a store may cause: the first look into an empty database (42P01), a wait for a row that another transaction
-/// holds for long (55P03).
+/// Apart from what a store may cause: the first look into an empty database (42P01), a wait for a row that another
+/// transaction holds for long (55P03).
 func expectNoServerErrors(
   at uri: String, of server: PostgresServer? = nil, besides allowed: [String] = [],
   sourceLocation: SourceLocation = #_sourceLocation
@@ -64,8 +64,8 @@ func withDatabase<Value>(_ body: (String) async throws -> Value) async throws ->
   return try await body(uri)
 }
 
-/// The same with this version's tables, without the rows of a service. A test leaves the tables to the next one: to make and to
-/// drop them takes the server as long as most tests take it.
+/// The same with this version's tables, without the rows of a service. A test leaves the tables to the next one: to
+/// make and to drop them takes the server as long as most tests take it.
 func withMigratedDatabase<Value>(_ body: (String) async throws -> Value) async throws -> Value {
   let server = try PostgresServer.shared.get()
   await turnstile.enter()
@@ -87,7 +87,7 @@ func withMigratedDatabase<Value>(_ body: (String) async throws -> Value) async t
 
 private let migrated = Mutex<[String]>([])
 
-/// By which the server's log tells tests apart.
+/// The name by which the server's log tells tests apart.
 nonisolated(unsafe) private let applicationName = /application_name=(\w+)/
 
 private let emptying: String = {

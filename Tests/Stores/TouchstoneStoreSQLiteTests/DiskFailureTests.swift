@@ -35,8 +35,8 @@ struct DiskFailureTests {
     }
   }
 
-  /// After a failed fsync no one can tell what the disk holds. The posture of a binding that is not there waits for one,
-  /// too: how long a commit takes does not tell whether there is one (R37).
+  /// After a failed fsync no one can tell what the disk holds. The posture of a binding that is not there waits for
+  /// one, too: how long a commit takes does not tell whether there is one (R37).
   @Test(
     .serialized,
     arguments: [.putDevice(.sample("lost", failures: 1)), .notePosture(bindingID: "", .sample())] as [Change])

@@ -1,5 +1,5 @@
-// Every message type of the codec, for tests that hold for all of them. The cross-check with Python fails where one of the
-// .proto files' types is missing.
+// Every message type of the codec, for tests that hold for all of them. The cross-check with Python fails where one of
+// the .proto files' types is missing.
 
 public import TouchstoneCodec
 

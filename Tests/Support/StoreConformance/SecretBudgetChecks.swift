@@ -1,4 +1,5 @@
-// R14 over a store: a failure is durable before its secret is verified, and no more are verified than the ladder allows.
+// R14 over a store: a failure is durable before its secret is verified, and no more are verified than the ladder
+// allows.
 
 internal import Testing
 internal import TouchstonePolicy

@@ -3,8 +3,8 @@ public struct NeverTrue: Error, CustomStringConvertible {
   public let description: String
 }
 
-/// Waits until the condition is true, for what no event announces. It sleeps between two looks: a loop of `Task.yield()`
-/// would keep one of the few threads of all tasks from the work that it waits for.
+/// Waits until the condition is true, for what no event announces. It sleeps between two looks: a loop of
+/// `Task.yield()` would keep one of the few threads of all tasks from the work that it waits for.
 ///
 /// - Parameter limit: much longer than any test waits, also on a busy machine.
 /// - Throws: `NeverTrue` at the limit, `CancellationError` at the test's own, and what the condition throws.

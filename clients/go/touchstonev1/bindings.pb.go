@@ -524,7 +524,7 @@ type Binding struct {
 	CreatedAt           *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	LastUsedAt          *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=last_used_at,json=lastUsedAt,proto3" json:"last_used_at,omitempty"`
 	BiometryType        BiometryType           `protobuf:"varint,12,opt,name=biometry_type,json=biometryType,proto3,enum=touchstone.v1.BiometryType" json:"biometry_type,omitempty"`
-	// Of the key for which the least was proven. NONE without keys.
+	// The protection of the key for which the least was proven. NONE without keys.
 	AttestationLevel AttestationLevel `protobuf:"varint,13,opt,name=attestation_level,json=attestationLevel,proto3,enum=touchstone.v1.AttestationLevel" json:"attestation_level,omitempty"`
 	// In the order of protections; empty if no key is attested. A passkey has at most one.
 	KeyAttestations []*KeyAttestation `protobuf:"bytes,14,rep,name=key_attestations,json=keyAttestations,proto3" json:"key_attestations,omitempty"`

@@ -10,8 +10,8 @@ struct Enrolment: Sendable {
   let run: UInt64
   let client: TouchstoneClient
 
-  /// Bindings wait for the store's commits. A service judges two passkeys at a time and lets 51 more of one caller wait. A
-  /// secret takes a service some 20 ms of a core, so more at a time only wait.
+  /// Bindings wait for the store's commits. A service judges two passkeys at a time and lets 51 more of one caller
+  /// wait. A secret takes a service some 20 ms of a core, so more at a time only wait.
   private func parallel(_ share: PhoneShare) -> Int {
     guard share == .common else { return 8 }
     return credential == .passkey ? 32 : 64

@@ -37,8 +37,8 @@ struct PhoneService: Sendable {
   private let states: [LaneState]
   private let passcodes: Int
 
-  /// Takes the phones of the file and binds those that are missing, unless all are seeded. Nothing is bound before all targets
-  /// have answered, and no target is called before the file was checked.
+  /// Takes the phones of the file and binds those that are missing, unless all are seeded. Nothing is bound before all
+  /// targets have answered, and no target is called before the file was checked.
   init(
     _ scenario: Scenario, _ access: PhoneAccess, _ settings: LoadSettings, phoneFile: String?, passcodes: Int,
     seeded: SeededPhones?

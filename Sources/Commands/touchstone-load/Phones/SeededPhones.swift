@@ -1,4 +1,5 @@
-// Phones whose bindings were written into the store beforehand (Tests/Benchmarks/size.py), more than could be bound by calls.
+// Phones whose bindings were written into the store beforehand (Tests/Benchmarks/size.py), more than could be bound by
+// calls.
 
 internal import Encodings
 internal import SimulatedPhone
@@ -19,7 +20,8 @@ struct SeededPhones: Sendable {
     keys = (0..<Self.keyCount).map { _ in SoftwareKey(using: &generator) }
   }
 
-  /// For a seeding script: a line for each, X9.63 in hexadecimal. The binding with a number has the key with that number's rest.
+  /// For a seeding script: a line for each, X9.63 in hexadecimal. The binding with a number has the key with that
+  /// number's rest.
   var publicKeys: [String] {
     keys.map { Hexadecimal.text(Array($0.publicKeyX963)) }
   }

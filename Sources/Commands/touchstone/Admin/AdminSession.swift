@@ -37,8 +37,9 @@ struct AdminSession: Sendable {
 
   /// Ends the process after the command.
   ///
-  /// It does not return, and its type must not say so: before a call that never returns, Swift 6.3.1's optimizer leaves out the copy of the
-  /// command into the closure, and the command would read its options from memory that holds something else.
+  /// It does not return, and its type must not say so: before a call that never returns, Swift 6.3.1's optimizer leaves
+  /// out the copy of the command into the closure, and the command would read its options from memory that holds
+  /// something else.
   func run(_ perform: @escaping @Sendable (AdminSession) async throws(AdminFailure) -> Void) {
     Task {
       do throws(AdminFailure) {

@@ -143,8 +143,8 @@ struct ProofCase: Decodable {
     }
   }
 
-  /// As a browser's `PublicKeyCredential.toJSON()` writes it, or as Python's `webauthn` keeps it: other names, and bytes
-  /// as {"b64": …}.
+  /// As a browser's `PublicKeyCredential.toJSON()` writes it, or as Python's `webauthn` keeps it: other names, and
+  /// bytes as {"b64": …}.
   struct Credential: Decodable {
     let response: Response
 

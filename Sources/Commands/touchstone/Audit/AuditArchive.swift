@@ -1,4 +1,5 @@
-// `touchstone audit archive` does by hand what `retention:` does by itself; `audit erase` erases in the archive's files.
+// `touchstone audit archive` does by hand what `retention:` does by itself; `audit erase` erases in the archive's
+// files.
 
 internal import ArgumentParser
 internal import Encodings

@@ -27,8 +27,9 @@ extension AuthoritySignature: Hashable {
 
 /// The signatures that were known before a chain is judged, and those that the judgement verified.
 ///
-/// A signature that is right stays right. Whether its certificate counts now is another question, of times and revocation, which
-/// is asked each time. A chain is verified from the root down, so that no signature is found whose key nobody trusted vouches for.
+/// A signature that is right stays right. Whether its certificate counts now is another question, of times and
+/// revocation, which is asked each time. A chain is verified from the root down, so that no signature is found whose
+/// key nobody trusted vouches for.
 package struct AuthoritySignatures: Sendable {
   package let isKnown: @Sendable (AuthoritySignature) -> Bool
   package internal(set) var verified: [AuthoritySignature] = []

@@ -184,7 +184,7 @@ package struct Certificate: Sendable {
     return X509_check_host(x509.pointer, host, host.utf8.count, flags, nil) == 1
   }
 
-  /// Of its key; `nil`: it is of another kind.
+  /// The size of its RSA key; `nil`: the key is of another kind.
   var rsaBits: Int? { X509_get0_pubkey(x509.pointer).flatMap(PublicKey.rsaBits) }
 
   // MARK: Checks
@@ -219,8 +219,8 @@ package struct Certificate: Sendable {
     return withExtendedLifetime(signed) { X509_verify(signed.pointer, key) == 1 }
   }
 
-  /// The SHA-256 of certificates of Yubico's U2F keys of 2014: their signature is right, and its bit string claims that some of
-  /// its last bits are not there.
+  /// The SHA-256 of certificates of Yubico's U2F keys of 2014: their signature is right, and its bit string claims that
+  /// some of its last bits are not there.
   private static let withSpareBits: Set<String> = [
     "349bca1031f8c82c4ceca38b9cebf1a69df9fb3b94eed99eb3fb9aa3822d26e8",
     "dd574527df608e47ae45fbba75a2afdd5c20fd94a02419381813cd55a2a3398f",

@@ -54,8 +54,8 @@ package struct CertificateChain: Sendable {
   enum Times {
     case all
     case allButLeaf
-    /// A factory's certificates outlive their time on the phones that have them. Some say that they may not issue, and did: as
-    /// Google's verifier, whether they may does not count.
+    /// A factory's certificates outlive their time on the phones that have them. Some say that they may not issue, and
+    /// did: as Google's verifier, whether they may does not count.
     case notBefore
   }
 
@@ -105,8 +105,8 @@ package struct CertificateChain: Sendable {
     }
   }
 
-  /// An authority's RSA key is as strong as others, unless the trusted root is weaker itself: that of Android's software has
-  /// 1,024 bits.
+  /// An authority's RSA key is as strong as others, unless the trusted root is weaker itself: that of Android's
+  /// software has 1,024 bits.
   private func checkStrength(of number: Int, below anchor: Certificate) throws(ProofError) {
     let least = min(PublicKey.minimumRSABits, anchor.rsaBits ?? PublicKey.minimumRSABits)
     guard certificates[number].rsaBits.map({ $0 >= least }) ?? true else {

@@ -1,5 +1,5 @@
-// Verification with the public keys of certificates and credentials: by OpenSSL, and ML-DSA, which OpenSSL 3.0 lacks, by
-// swift-crypto.
+// Verification with the public keys of certificates and credentials: by OpenSSL, and ML-DSA, which OpenSSL 3.0 lacks,
+// by swift-crypto.
 
 internal import COpenSSL
 internal import Crypto
@@ -96,9 +96,9 @@ package struct PublicKey: Sendable {
     [EVP_PKEY_RSA, EVP_PKEY_RSA_PSS].contains(EVP_PKEY_get_base_id(key)) ? Int(EVP_PKEY_get_bits(key)) : nil
   }
 
-  /// That a key of a peer's costs a verification no more than keys do: not a curve of its own making, nor an RSA exponent
-  /// as long as the modulus, which makes a verification as slow as a signature. And that it is a key: not a number or a
-  /// point for which signatures can be made without a private key.
+  /// Checks that a peer's key costs a verification no more than other keys do: not a curve of its own making, nor an
+  /// RSA exponent as long as the modulus, which makes a verification as slow as a signature. And that it is a key: not
+  /// a number or a point for which signatures can be made without a private key.
   static func check(_ key: OpaquePointer) throws(ProofError) {
     guard EVP_PKEY_get_bits(key) <= maximumBits else {
       throw ProofError(.unsupportedAlgorithm, "a key of \(EVP_PKEY_get_bits(key)) bits")

@@ -8,7 +8,8 @@ package struct TrustAnchors: Sendable {
   package var appleWebAuthn: [Certificate]
   /// The roots for the formats packed, fido-u2f and tpm, for models that are not in the metadata.
   package var authenticators: [Certificate]
-  /// `nil`, and no other roots of authenticators either: their statements are judged, and their certificates' origin is not.
+  /// `nil`, and no other roots of authenticators either: their statements are judged, and their certificates' origin is
+  /// not.
   package var metadata: AuthenticatorMetadata?
 
   /// Adds roots for all formats whose certificates come from an authenticator's maker, Apple's among them.

@@ -1,5 +1,5 @@
-// Reads CBOR from a peer: bounded in depth and in the number of items. Strings and arrays may be of indefinite length, as
-// some authenticators send them, unless CTAP2's canonical form is asked for.
+// Reads CBOR from a peer: bounded in depth and in the number of items. Strings and arrays may be of indefinite length,
+// as some authenticators send them, unless CTAP2's canonical form is asked for.
 
 package struct CBORReader {
   /// An attestation object nests five deep; its extensions may add some.
@@ -9,8 +9,8 @@ package struct CBORReader {
 
   package enum Form: Sendable {
     case wellFormed
-    /// CTAP 2.1 §8: the shortest heads, no indefinite lengths, tags and floating-point numbers, and names of maps that are
-    /// integers or texts in their order. An item has one encoding.
+    /// CTAP 2.1 §8: the shortest heads, no indefinite lengths, tags and floating-point numbers, and names of maps that
+    /// are integers or texts in their order. An item has one encoding.
     case ctap2Canonical
   }
 
@@ -133,8 +133,8 @@ package struct CBORReader {
     return name
   }
 
-  /// That a map's name is an integer or a text, and comes after the one before it. With the shortest heads, the order of the
-  /// encodings is that of types, lengths and values.
+  /// Checks that a map's name is an integer or a text, and comes after the one before it. With the shortest heads, the
+  /// order of the encodings is that of types, lengths and values.
   private static func check(_ name: ArraySlice<UInt8>, after last: ArraySlice<UInt8>?) throws(ProofError) {
     // Major types: unsigned, negative, text.
     guard let head = name.first, [0, 1, 3].contains(head >> 5) else {

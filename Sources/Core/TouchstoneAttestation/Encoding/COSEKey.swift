@@ -135,8 +135,9 @@ package struct COSEKey: Sendable {
   private static let modulusBytes = minimumModulusBits / 8...1_024
   private static let exponentBytes = 1...8
 
-  /// RFC 8230 §4 allows no zeros before a number. Registrations exist with one before the modulus: Java writes it as the
-  /// sign of a number whose first bit is set. Keys that are stored already may have more, because they were accepted.
+  /// RFC 8230 §4 allows no zeros before a number. Registrations exist with one before the modulus: Java writes it as
+  /// the sign of a number whose first bit is set. Keys that are stored already may have more, because they were
+  /// accepted.
   private static func numbers(
     _ map: CBORMap, _ form: CBORReader.Form
   ) throws(ProofError) -> (modulus: [UInt8], exponent: [UInt8]) {

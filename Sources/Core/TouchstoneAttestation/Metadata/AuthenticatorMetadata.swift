@@ -24,9 +24,8 @@ package struct AuthenticatorMetadata: Sendable {
 
   /// The model that a proof names.
   ///
-  /// - Parameters:
-  ///   - aaguid: as the authenticator signed it; `nil` or zeros: it has none, and its certificate alone tells the model.
-  ///   - chain: `nil`: there are no certificates.
+  /// - Parameters: - aaguid: as the authenticator signed it; `nil` or zeros: it has none, and its certificate alone
+  ///   tells the model. - chain: `nil`: there are no certificates.
   func model(_ aaguid: [UInt8]?, _ chain: CertificateChain? = nil) throws(ProofError) -> AuthenticatorModel? {
     if let aaguid, aaguid != Self.zeros { return modelsByAAGUID[aaguid] }
     guard !modelsByKeyID.isEmpty else { return nil }
@@ -60,13 +59,13 @@ package struct AuthenticatorModel: Sendable {
   package fileprivate(set) var keepsKeysInHardware: Bool
   /// The roots that its certificates lead to; some may be its certificates themselves.
   fileprivate(set) var roots: [Certificate]
-  /// Those by which it is not to be trusted any more.
+  /// The reports by which the model is not to be trusted any more.
   fileprivate(set) var warnings: [Warning]
 
   struct Warning: Sendable {
     /// FIDO's word.
     var status: String
-    /// Those that it concerns; empty: the model.
+    /// The certificates that the report concerns; empty: the model.
     var certificates: [Certificate]
   }
 
@@ -155,7 +154,7 @@ extension AuthenticatorMetadata {
 
     struct Report: Decodable {
       let status: String
-      /// Those that it concerns; none: the model.
+      /// The certificates that the report concerns; none: the model.
       let certificate: String?
       let batchCertificate: String?
     }
@@ -234,8 +233,8 @@ private struct CertificateReader {
 }
 
 extension Certificate {
-  /// SHA-1 of the public key's bits (RFC 5280 §4.2.1.2, the first method), by which FIDO names certificates of U2F keys. It names a
-  /// certificate and proves nothing.
+  /// SHA-1 of the public key's bits (RFC 5280 §4.2.1.2, the first method), by which FIDO names certificates of U2F
+  /// keys. It names a certificate and proves nothing.
   fileprivate func keyID() throws(ProofError) -> [UInt8] {
     Array(Insecure.SHA1.hash(data: try publicPoint()))
   }

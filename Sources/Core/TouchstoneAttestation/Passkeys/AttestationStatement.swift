@@ -29,7 +29,8 @@ struct AttestationStatement {
 
   func trust(format: String) throws(ProofError) -> Trust {
     let trust = try judge(format)
-    // Nothing proves the model. An authenticator that calls itself one that is not to be trusted is refused all the same.
+    // Nothing proves the model. An authenticator that calls itself one that is not to be trusted is refused all the
+    // same.
     if trust.model == nil, format != "fido-u2f" {
       try anchors.metadata?.model(credential.aaguid)?.checkStatus(of: [])
     }

@@ -69,8 +69,8 @@ package struct PasskeyExpectation: Sendable {
     }
   }
 
-  /// Whether it is what a browser writes for just this (§5.8.1.1), and nothing more. Comparing is as strict as reading it, and
-  /// costs a twentieth.
+  /// Whether it is what a browser writes for just this (§5.8.1.1), and nothing more. Comparing is as strict as reading
+  /// it, and costs a twentieth.
   private func isPlain(_ bytes: [UInt8], of ceremony: Ceremony) -> Bool {
     let start = #"{"type":"\#(ceremony.rawValue)","challenge":"\#(Base64URL.encode(challenge))","origin":""#
     return origins.contains { origin in

@@ -21,7 +21,8 @@ package struct PasskeyRegistration: Sendable {
   package let signCount: UInt32
   package let isBackupEligible: Bool
   package let isBackedUp: Bool
-  /// The authenticator's name by the metadata, whose certificates lead to one of its model's roots; `nil`: none is proven.
+  /// The authenticator's name by the metadata, whose certificates lead to one of its model's roots; `nil`: none is
+  /// proven.
   package var model: String?
 
   /// Whether its level rests on roots of authenticators, from the metadata or beside it.
@@ -65,8 +66,8 @@ package struct PasskeyRegistration: Sendable {
     return registration
   }
 
-  /// A TPM's statement certifies the credential's key, and was read. Old TPMs have RSA keys of 1,024 bits alone, so that
-  /// such a key will do; the key that signs the statement is as strong as others.
+  /// A TPM's statement certifies the credential's key, and was read. Old TPMs have RSA keys of 1,024 bits alone, so
+  /// that such a key will do; the key that signs the statement is as strong as others.
   package var isProvenByTPM: Bool { format == "tpm" && level != .none }
 
   package var facts: [ProofFact] {

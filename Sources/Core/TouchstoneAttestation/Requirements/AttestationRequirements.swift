@@ -68,7 +68,7 @@ package struct PasskeyRequirements: Sendable, Hashable {
 
   package static let aaguidBytes = 16
 
-  /// Of a sign count that did not grow.
+  /// What follows from a sign count that did not grow.
   package enum SignCountDemand: String, Sendable, Hashable, CaseIterable {
     /// It is refused.
     case grows = "must_grow"
@@ -96,8 +96,8 @@ extension AttestationRequirements {
       appIDs: appIDs, environments: environments, clientDataHash: clientDataHash, keyID: keyID)
   }
 
-  /// - Parameter isConditional: a registration that nobody was asked for (conditional create): the passkey is made without
-  ///   the person's presence and verification, which its logins need all the same.
+  /// - Parameter isConditional: a registration that nobody was asked for (conditional create): the passkey is made
+  ///   without the person's presence and verification, which its logins need all the same.
   package func passkey(challenge: [UInt8], isConditional: Bool = false) throws(ProofError) -> PasskeyExpectation {
     guard let passkeys else { throw ProofError(.passkeysNotServed, "the application has no passkeys") }
     var expected = PasskeyExpectation(

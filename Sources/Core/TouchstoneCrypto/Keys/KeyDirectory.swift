@@ -15,8 +15,8 @@ struct KeyDirectory: ~Copyable {
       signing: try directory.subdirectory(KeyKind.signing.rawValue), of: directory)
   }
 
-  /// Names a directory without any keys as such, before its permissions are checked: to close a stranger's directory, or to restore
-  /// keys to it, would be the wrong advice. What cannot be listed is reported when it is opened.
+  /// Names a directory without any keys as such, before its permissions are checked: to close a stranger's directory,
+  /// or to restore keys to it, would be the wrong advice. What cannot be listed is reported when it is opened.
   private static func requireKeys(at path: String) throws(KeyRingError) {
     guard let names = SecretDirectory.fileNames(at: path) else { return }
     let own = KeyKind.allCases.map(\.rawValue) + [KeyMaterial.pepperName]

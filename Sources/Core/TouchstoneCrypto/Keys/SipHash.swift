@@ -1,9 +1,10 @@
 // A keyed digest for short texts, where the time of HMAC-SHA-256 could be measured by a caller (R37).
 
-/// SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012): 64 bits that look random without the key.
+/// SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012): 64 bits that look random without the
+/// key.
 ///
-/// It takes some 30 ns for a text of 22 bytes where `Pepper.digest` takes 3.5 µs (release, x86-64). 64 bits are enough to
-/// choose by, not to authenticate with.
+/// It takes some 30 ns for a text of 22 bytes where `Pepper.digest` takes 3.5 µs (release, x86-64). 64 bits are enough
+/// to choose by, not to authenticate with.
 package struct SipHash: Sendable {
   private let key: Secret<Key>
 

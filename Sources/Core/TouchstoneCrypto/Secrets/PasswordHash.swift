@@ -1,5 +1,5 @@
-// The hash of a person's password in a configuration: Argon2id in its usual text form, without a pepper, because the file is not
-// tied to a service's keys.
+// The hash of a person's password in a configuration: Argon2id in its usual text form, without a pepper, because the
+// file is not tied to a service's keys.
 
 internal import Encodings
 

@@ -105,7 +105,8 @@ extension P256PublicKey {
     return derContent(of: 0x02, in: outer.rest).map { $0.count >= leastModulusByteCount } ?? false
   }
 
-  /// The length that an element of DER states, and the bytes after it. For a diagnosis, so that cut elements count, too.
+  /// The length that an element of DER states, and the bytes after it. For a diagnosis, so that cut elements count,
+  /// too.
   private static func derContent(of tag: UInt8, in bytes: ArraySlice<UInt8>) -> (count: Int, rest: ArraySlice<UInt8>)? {
     guard bytes.first == tag, let length = bytes.dropFirst().first else { return nil }
     let rest = bytes.dropFirst(2)

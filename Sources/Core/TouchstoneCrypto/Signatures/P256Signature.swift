@@ -18,8 +18,8 @@ struct P256Signature {
     }
   }
 
-  /// Ecdsa-Sig-Value (RFC 3279 section 2.2.3) in DER: SEQUENCE { r INTEGER, s INTEGER } and nothing after it. At most 72
-  /// bytes, so every length has the short form.
+  /// Ecdsa-Sig-Value (RFC 3279 section 2.2.3) in DER: SEQUENCE { r INTEGER, s INTEGER } and nothing after it. At most
+  /// 72 bytes, so every length has the short form.
   private static func parseDER(_ bytes: [UInt8]) -> [UInt8]? {
     guard bytes.count >= 2, bytes[0] == DERTag.sequence, Int(bytes[1]) == bytes.count - 2 else { return nil }
     var raw = [UInt8](repeating: 0, count: rawByteCount)

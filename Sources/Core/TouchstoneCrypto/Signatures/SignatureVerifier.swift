@@ -41,8 +41,8 @@ public enum SignatureVerifier {
     verifyP256(check) && verifyOtherHalf(check)
   }
 
-  /// Runs after the half on P-256, which costs less. A caller without that key cannot find out whether there is another half
-  /// (R37).
+  /// Runs after the half on P-256, which costs less. A caller without that key cannot find out whether there is another
+  /// half (R37).
   static func verifyOtherHalf(_ check: SignatureCheck) -> Bool {
     guard let half = check.otherHalf else { return true }
     return half.publicKey.isValidSignature(half.signature, of: check.message)

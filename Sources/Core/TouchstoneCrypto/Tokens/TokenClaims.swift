@@ -66,7 +66,7 @@ public enum AuthenticationMethod {
   public static let password = "pwd"
   public static let oneTimePassword = "otp"
   public static let userPresence = "user"
-  /// Of a passkey: the possession of its key, and the authenticator's verification of the person.
+  /// The methods of a passkey: the possession of its key, and the authenticator's verification of the person.
   public static let multipleFactors = "mfa"
 }
 

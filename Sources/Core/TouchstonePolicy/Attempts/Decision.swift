@@ -83,8 +83,8 @@ public enum Attempt: Sendable, Hashable {
   case key(factor: Factor, isValid: Bool)
   /// A ProfileTouchID: of the binding that the evaluation names, or one that identifies the binding.
   case profileTouchID(isValid: Bool)
-  /// A passkey's assertion. `refusal`: what is wrong with it; `nil`: it is right, by an active passkey that may speak for the
-  /// evaluation's subject.
+  /// A passkey's assertion. `refusal`: what is wrong with it; `nil`: it is right, by an active passkey that may speak
+  /// for the evaluation's subject.
   case passkey(refusal: PasskeyRefusal?)
   /// Phase two of a passcode or a gesture: its verdict.
   case secret(Factor, SecretAdmission.Reservation, isRight: Bool)

@@ -1,5 +1,5 @@
-// Explains decisions: each check passes its result to a tracer, which keeps it or not. The trace therefore comes from the
-// code that decides, and costs nothing unless it is requested.
+// Explains decisions: each check passes its result to a tracer, which keeps it or not. The trace therefore comes from
+// the code that decides, and costs nothing unless it is requested.
 
 /// One evaluated rule and its result.
 public struct RuleTrace: Sendable, Hashable {
@@ -40,7 +40,8 @@ extension RuleTracer {
 /// Keeps nothing; the optimiser removes it.
 struct NoTrace: RuleTracer {
   #if DEBUG
-    /// An empty value has no address of its own. ThreadSanitizer would take whatever is there for it, and report a race.
+    /// An empty value has no address of its own. ThreadSanitizer would take whatever is there for it, and report a
+    /// race.
     private let addressed: UInt8 = 0
   #endif
 

@@ -55,7 +55,8 @@ public struct BindingStanding: Sendable, Hashable {
   public var holdsProfileTouchID: Bool
   /// The binding is a passkey (R46).
   public var holdsPasskey = false
-  /// The level that is proven of the passkey (R42), also if an evaluation for a profile, or without a subject, found it.
+  /// The level that is proven of the passkey (R42), also if an evaluation for a profile, or without a subject, found
+  /// it.
   public var passkeyLevel = ProofLevel.none
   /// Whether the passkey cannot be copied to other devices; likewise of one that was found.
   public var isPasskeyDeviceBound = false

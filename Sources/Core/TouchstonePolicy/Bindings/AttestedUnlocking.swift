@@ -9,13 +9,13 @@ public enum AttestedUnlocking: Sendable, Hashable {
   ///   - lasting: for how long one unlocking serves; `nil`: each use needs one.
   case needed(byBiometrics: Bool, byPasscode: Bool, lasting: Duration?)
 
-  /// For how long one unlocking of the phone may let a key of the device owner sign. Before Android 11 such keys cannot require
-  /// one for each use; and a person that unlocked the phone longer ago may have put it down since.
+  /// For how long one unlocking of the phone may let a key of the device owner sign. Before Android 11 such keys cannot
+  /// require one for each use; and a person that unlocked the phone longer ago may have put it down since.
   private static let longestUnlocking = Duration.seconds(5 * 60)
 
-  /// Returns whether the key is protected as the app claims. A claim of less than the hardware attests is not borne out either:
-  /// it would let biometrics stand in for the passcode, which ends lockouts (R12). No attestation shows that a key dies when
-  /// another finger is enrolled.
+  /// Returns whether the key is protected as the app claims. A claim of less than the hardware attests is not borne out
+  /// either: it would let biometrics stand in for the passcode, which ends lockouts (R12). No attestation shows that a
+  /// key dies when another finger is enrolled.
   public func bearsOut(_ claim: KeyProtection) -> Bool {
     guard case .needed(let byBiometrics, let byPasscode, let lasting) = self else { return false }
     let isShort = lasting.map { $0 <= Self.longestUnlocking } ?? true

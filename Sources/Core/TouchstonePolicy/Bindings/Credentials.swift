@@ -1,5 +1,5 @@
-// The factors that a binding can prove, by the protection of its keys (R31), and the credentials that a policy accepts at
-// all (R38).
+// The factors that a binding can prove, by the protection of its keys (R31), and the credentials that a policy accepts
+// at all (R38).
 
 /// The credential for biometry or device owner.
 enum DeviceCredential {
@@ -38,8 +38,8 @@ extension BindingStanding {
     case unlockedByPasscode
   }
 
-  /// Returns the protection that a proof of the factor by this binding would have. Does not check that the binding is active:
-  /// that would tell unknown bindings from known ones (R37).
+  /// Returns the protection that a proof of the factor by this binding would have. Does not check that the binding is
+  /// active: that would tell unknown bindings from known ones (R37).
   func proof(of factor: Factor, by credential: DeviceCredential?, under policy: EvaluationPolicy) -> Proof {
     if factor == .biometry && holdsProfileTouchID && credential != .key {
       return policy.acceptsProfileTouchID ? .unlockedByBiometrics : .none
@@ -58,8 +58,8 @@ extension BindingStanding {
     return proof
   }
 
-  /// Returns the level that is proven of the credential for the factor (R42). A ProfileTouchID is not a key, and nothing is
-  /// proven of it.
+  /// Returns the level that is proven of the credential for the factor (R42). A ProfileTouchID is not a key, and
+  /// nothing is proven of it.
   func proofLevel(of factor: Factor, by credential: DeviceCredential?) -> ProofLevel {
     if factor == .biometry && holdsProfileTouchID && credential != .key { return .none }
     return .ofBinding(keyProtections.filter { $0.factor == factor }.map { provenKeys[$0] })

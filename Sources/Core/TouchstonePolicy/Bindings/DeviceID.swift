@@ -34,8 +34,8 @@ public enum DeviceID {
     return nil
   }
 
-  /// Whether a generator may have written it: not a build's fingerprint ("google/sdk:13/TE1A:user/release-keys"), a browser's name for
-  /// itself, or an e-mail address.
+  /// Whether a generator may have written it: not a build's fingerprint ("google/sdk:13/TE1A:user/release-keys"), a
+  /// browser's name for itself, or an e-mail address.
   private static func isWritten(_ id: [UInt8]) -> Bool {
     let isFingerprint = id.contains(UInt8(ascii: "/")) && id.contains(UInt8(ascii: ":"))
     return !isFingerprint && !id.isBuildsName
@@ -91,8 +91,8 @@ private struct DeviceIDPart {
 
   private static let bitsOfDigit = 3.32  // log2 of 10
 
-  /// "dddd", "3456", "2a4a6a8a": the fourth of equal steps, from each character to the next or to the one after. "x7kx7kx7k":
-  /// the fourth in a row that repeats an earlier one at the same distance.
+  /// "dddd", "3456", "2a4a6a8a": the fourth of equal steps, from each character to the next or to the one after.
+  /// "x7kx7kx7k": the fourth in a row that repeats an earlier one at the same distance.
   private static func isForeseen(_ index: Int, in bytes: ArraySlice<UInt8>) -> Bool {
     let isSeries = [1, 2].contains { distance in
       guard index - 3 * distance >= bytes.startIndex else { return false }
@@ -183,8 +183,8 @@ private struct DeviceIDPart {
 }
 
 extension [ArraySlice<UInt8>] {
-  /// A UUID of a time and a MAC address: version 1, 2 or 6, and a node without the bit that marks a random one (RFC 9562,
-  /// sections 5.1 and 6.10).
+  /// A UUID of a time and a MAC address: version 1, 2 or 6, and a node without the bit that marks a random one (RFC
+  /// 9562, sections 5.1 and 6.10).
   fileprivate var containUUIDOfAddress: Bool {
     guard count >= 5 else { return false }
     return (0...(count - 5)).contains { start in
@@ -248,7 +248,7 @@ extension [UInt8] {
     return decoded
   }
 
-  /// Of 16 random bytes, one in ten million is.
+  /// Whether the bytes read as text. One in ten million of 16 random bytes does.
   fileprivate var isText: Bool { count >= 12 && allSatisfy { (0x20...0x7E).contains($0) } }
 
   fileprivate var hexadecimal: [UInt8] {

@@ -32,8 +32,8 @@ public struct EnrolmentPolicy: Sendable, Hashable {
     return posture.hasDomainState && posture.domainState.isEmpty ? .domainStateRequired : nil
   }
 
-  /// Decides what completing the binding does to existing bindings (R29) and to the device's lock (R12). The ticket came
-  /// after a fresh login (R28).
+  /// Decides what completing the binding does to existing bindings (R29) and to the device's lock (R12). The ticket
+  /// came after a fresh login (R28).
   public func decide(_ facts: EnrolmentFacts) -> EnrolmentDecision {
     if let owner = facts.deviceProfileID {
       // The new binding replaces the profile's own: the number of bindings stays the same.

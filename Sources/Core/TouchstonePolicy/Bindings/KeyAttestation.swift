@@ -31,7 +31,8 @@ public enum ProofLevel: UInt8, Sendable, Hashable, Comparable, CaseIterable {
 
   public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 
-  /// Returns the level that a policy with this level requires of hardware keys on these devices: no more than they can reach.
+  /// Returns the level that a policy with this level requires of hardware keys on these devices: no more than they can
+  /// reach.
   public func asked(of family: PlatformFamily?) -> ProofLevel {
     min(self, family?.highestLevel ?? .strongbox)
   }
@@ -64,8 +65,8 @@ extension PlatformFamily {
 public struct ProvenKeys: Sendable, Hashable {
   /// Four bits each.
   private var bits: UInt16 = 0
-  /// Keys whose proof names an app that the application lists, with its signer. The app's own statement that such a key dies
-  /// when another finger is enrolled then counts, because no proof of Android's contains it.
+  /// Keys whose proof names an app that the application lists, with its signer. The app's own statement that such a key
+  /// dies when another finger is enrolled then counts, because no proof of Android's contains it.
   public var ofListedApps: KeyProtections = []
 
   public init() {}

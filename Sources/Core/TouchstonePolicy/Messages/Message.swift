@@ -37,8 +37,8 @@ public struct Message: Sendable, Hashable {
 }
 
 extension AttemptDecision {
-  /// What the next wrong attempt does to this factor. Not every last attempt does: the budget of an evaluation ends it, and a
-  /// failure by device owner counts for biometrics.
+  /// What the next wrong attempt does to this factor. Not every last attempt does: the budget of an evaluation ends it,
+  /// and a failure by device owner counts for biometrics.
   fileprivate func lastTry(by factor: Factor?) -> LastTry? {
     guard outcome == .tryAgain, attemptsLeft == 1 else { return nil }
     switch factor {

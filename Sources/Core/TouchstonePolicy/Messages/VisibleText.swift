@@ -2,17 +2,16 @@
 
 /// Judges a text of a caller: a payee, a prompt, a device's name, an operator's reason.
 ///
-/// A character that shows nothing makes two texts look alike, and a mark that turns the direction of writing shows another text than
-/// the one that is signed.
+/// A character that shows nothing makes two texts look alike, and a mark that turns the direction of writing shows
+/// another text than the one that is signed.
 public enum VisibleText {
   private static let printableASCII: ClosedRange<UInt8> = 0x20...0x7E
 
-  /// Why no person can be shown the text, to follow the field's name ("is blank"); `nil` if it can be shown. The reason does not quote
-  /// the text.
+  /// Why no person can be shown the text, to follow the field's name ("is blank"); `nil` if it can be shown. The reason
+  /// does not quote the text.
   ///
-  /// - Parameters:
-  ///   - bytes: the allowed length in bytes of UTF-8. A text may be empty if they begin with 0.
-  ///   - hasLines: whether line feeds are allowed.
+  /// - Parameters: - bytes: the allowed length in bytes of UTF-8. A text may be empty if they begin with 0. - hasLines:
+  ///   whether line feeds are allowed.
   public static func violation(in text: String, bytes: ClosedRange<Int>, hasLines: Bool = false) -> String? {
     let count = text.utf8.count
     if count == 0, bytes.lowerBound > 0 { return "is empty" }
@@ -77,8 +76,8 @@ public enum VisibleText {
 }
 
 extension [Unicode.Scalar] {
-  /// Without the tags of the flags of England, Scotland and Wales, which name the region after a black flag (Unicode Technical
-  /// Standard 51, "RGI emoji tag sequence"). Other tags show nothing, and stay.
+  /// Without the tags of the flags of England, Scotland and Wales, which name the region after a black flag (Unicode
+  /// Technical Standard 51, "RGI emoji tag sequence"). Other tags show nothing, and stay.
   fileprivate var withoutRegionsOfFlags: [Unicode.Scalar] {
     guard contains("\u{1F3F4}") else { return self }
     var rest: [Unicode.Scalar] = []

@@ -40,8 +40,8 @@ public struct OSVersion: Sendable, Hashable, Comparable {
     set(number, at: numbers)
   }
 
-  /// Up to three numbers at the beginning of a text: "16.4.1" of "16.4.1 (a)", "126.0.6478" of a browser's "126.0.6478.127", "12" of
-  /// Android's "12L". `nil` if it begins with no number.
+  /// Up to three numbers at the beginning of a text: "16.4.1" of "16.4.1 (a)", "126.0.6478" of a browser's
+  /// "126.0.6478.127", "12" of Android's "12L". `nil` if it begins with no number.
   public init?(leadingNumbersOf text: String) {
     self.init(0)
     var numbers = 0

@@ -1,5 +1,5 @@
-// Which features came with which version of iOS and iPadOS (R2). visionOS has them all from its first version on. Other platforms have no
-// version floor; their posture says what they can do.
+// Which features came with which version of iOS and iPadOS (R2). visionOS has them all from its first version on. Other
+// platforms have no version floor; their posture says what they can do.
 
 /// A feature that older systems lack.
 public enum PlatformCapability: Sendable, Hashable, CaseIterable {
@@ -45,13 +45,14 @@ public enum Advisory: String, Sendable, Hashable, CaseIterable {
   case slowPrompt = "SLOW_PROMPT"
   /// After five failures or a changed finger the person could only bind the phone anew: see `ofRecovery`.
   case noRecoveryFactor = "NO_RECOVERY_FACTOR"
-  /// The binding took the place of one that evidently was another phone's: the person may have two phones with one device id.
+  /// The binding took the place of one that evidently was another phone's: the person may have two phones with one
+  /// device id.
   case deviceReplaced = "DEVICE_REPLACED"
 }
 
 extension Advisory {
-  /// Returns the advisory that a device id came along to another phone, by a keychain that is synchronised or a restored backup (R29). A
-  /// phone stays of its model, platform and sensor; models that no app reports are equal.
+  /// Returns the advisory that a device id came along to another phone, by a keychain that is synchronised or a
+  /// restored backup (R29). A phone stays of its model, platform and sensor; models that no app reports are equal.
   public static func ofReplacement(
     of old: DevicePosture, model oldModel: String, by new: DevicePosture, model newModel: String
   ) -> [Advisory] {
@@ -63,10 +64,10 @@ extension Advisory {
 }
 
 extension Advisory {
-  /// Returns the advisory that a profile's owner needs in time (R12): on one of the phones, a biometric lockout or a changed
-  /// finger would leave only a new binding. Each phone is judged alone, because another phone's keys neither end a lockout
-  /// here nor replace a key. A lost phone does not count: its replacement is bound in any case. Nor does a passkey, which has
-  /// neither a lockout nor a domain state here.
+  /// Returns the advisory that a profile's owner needs in time (R12): on one of the phones, a biometric lockout or a
+  /// changed finger would leave only a new binding. Each phone is judged alone, because another phone's keys neither
+  /// end a lockout here nor replace a key. A lost phone does not count: its replacement is bound in any case. Nor does
+  /// a passkey, which has neither a lockout nor a domain state here.
   ///
   /// - Parameter bindings: the active bindings that the answer is about.
   public static func ofRecovery(bindings: [BindingStanding], profile: ProfileStanding) -> [Advisory] {

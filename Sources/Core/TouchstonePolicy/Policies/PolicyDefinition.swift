@@ -60,7 +60,7 @@ extension PolicyDefinition {
   }
 
   public enum Passkeys: UInt8, Sendable, Hashable, CaseIterable {
-    /// Those that cannot be copied to other devices (R46).
+    /// Keys that cannot be copied to other devices (R46).
     case deviceBound = 1
     case any = 0
   }

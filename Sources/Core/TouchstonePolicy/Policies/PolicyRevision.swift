@@ -16,8 +16,8 @@ extension EvaluationPolicy {
 
 /// Fowler, Noll and Vo's hash (RFC 9923).
 struct PolicyDigest {
-  /// Whether a setting adds nothing while it has its default, so that an update that brings the setting leaves the revisions
-  /// of existing policies as they are. The first ones are older than this rule.
+  /// Whether a setting adds nothing while it has its default, so that an update that brings the setting leaves the
+  /// revisions of existing policies as they are. The first ones are older than this rule.
   static func isOptional(_ place: Int) -> Bool { place > 15 }
 
   private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325

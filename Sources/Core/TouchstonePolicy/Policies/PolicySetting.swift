@@ -5,8 +5,8 @@ public struct PolicySetting: Sendable {
   public let key: String
   /// A value as decision tables write it; `nil`: no decision of a table rests on the setting.
   public let example: String?
-  /// The setting's parts of a revision, by places (R36). A place belongs to one setting for ever: other places would void all
-  /// open evaluations when the service is updated.
+  /// The setting's parts of a revision, by places (R36). A place belongs to one setting for ever: other places would
+  /// void all open evaluations when the service is updated.
   let digests: [(place: Int, add: Digest)]
   let judge: @Sendable (inout DefinitionReview) -> Void
   let apply: @Sendable (PolicyDefinition, inout EvaluationPolicy) throws(UnreadableSetting) -> Void

@@ -1,5 +1,5 @@
-// All settings of a policy. Each one is a field in force, a field as written, and a row. The configuration, `policy show`, the
-// revision and the decision tables go through the rows.
+// All settings of a policy. Each one is a field in force, a field as written, and a row. The configuration, `policy
+// show`, the revision and the decision tables go through the rows.
 
 /// A named policy: what one kind of evaluation requires. It comes from the configuration; every number has a default.
 public struct EvaluationPolicy: Sendable, Hashable {

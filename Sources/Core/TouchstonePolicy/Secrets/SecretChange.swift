@@ -37,9 +37,10 @@ public enum SecretChangeRefusal: Sendable, Hashable {
   case primaryInFuture
 }
 
-/// The count of attempts at a secret of a named profile, in an evaluation and as an old secret (`SecretChange.verify`). If no
-/// secret is set, the attempts count at the name and none is right, so that they look the same (R37). A secret that is set and
-/// switched off counts them itself: otherwise a guess in an evaluation would show by the count of the next old secret.
+/// The count of attempts at a secret of a named profile, in an evaluation and as an old secret (`SecretChange.verify`).
+/// If no secret is set, the attempts count at the name and none is right, so that they look the same (R37). A secret
+/// that is set and switched off counts them itself: otherwise a guess in an evaluation would show by the count of the
+/// next old secret.
 public struct SecretCount: Sendable, Hashable {
   /// The profile has the secret; otherwise its name counts.
   public let isSet: Bool
@@ -63,8 +64,8 @@ public struct WrongOldSecret: Sendable, Hashable {
 }
 
 extension SecretRules {
-  /// The verdict on an old secret that was admitted and is wrong, or that is tried although none is set: both are answered
-  /// alike (R37).
+  /// The verdict on an old secret that was admitted and is wrong, or that is tried although none is set: both are
+  /// answered alike (R37).
   public func settleWrongOld(
     _ factor: Factor, _ standing: SecretStanding, _ reservation: SecretAdmission.Reservation, at now: UnixTime
   ) -> WrongOldSecret {

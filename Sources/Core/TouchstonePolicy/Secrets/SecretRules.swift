@@ -107,9 +107,9 @@ public struct SecretRules: Sendable {
 }
 
 extension SecretStanding {
-  /// Whether an admission can still answer. If more time is left than any admission has, another replica's clock is ahead, or
-  /// the clock was set back. If that is by more than the clocks of well-kept replicas differ, the admission counts as lost, so
-  /// that no attempt waits for it.
+  /// Whether an admission can still answer. If more time is left than any admission has, another replica's clock is
+  /// ahead, or the clock was set back. If that is by more than the clocks of well-kept replicas differ, the admission
+  /// counts as lost, so that no attempt waits for it.
   fileprivate func isAwaitingVerdict(at now: UnixTime) -> Bool {
     inFlight > 0 && now < inFlightUntil
       && inFlightUntil - now <= SecretRules.verificationTimeLimit + SecretRules.clockTolerance

@@ -30,8 +30,9 @@ public struct PostureTerms: Sendable, Hashable {
     self.domainState = domainState
   }
 
-  /// Ten fields: the tag `touchstone posture v1`, then those of the message `DevicePosture` in the order of their numbers.
-  /// Texts and the domain state are as they were sent; the biometry type and the four booleans (1: true) are one byte each.
+  /// Ten fields: the tag `touchstone posture v1`, then those of the message `DevicePosture` in the order of their
+  /// numbers. Texts and the domain state are as they were sent; the biometry type and the four booleans (1: true) are
+  /// one byte each.
   public var canonicalBytes: [UInt8] {
     var encoding = CanonicalBytes(tag: "touchstone posture v1", capacity: 256)
     encoding.append(platform)
@@ -75,8 +76,8 @@ public struct BindingClientData: Sendable {
   }
 
   /// Three fields and three for each key: the tag `touchstone app attest binding v1`, the signing input,
-  /// ``PostureTerms/canonicalBytes``; the public keys on P-256 and for ML-DSA-65, and the protection as one byte with the
-  /// number in the API.
+  /// ``PostureTerms/canonicalBytes``; the public keys on P-256 and for ML-DSA-65, and the protection as one byte with
+  /// the number in the API.
   public var bytes: [UInt8] {
     var encoding = CanonicalBytes(tag: "touchstone app attest binding v1", capacity: 1_024)
     encoding.append(signingInput)

@@ -2,8 +2,8 @@
 
 /// A payment as the device shows it. Two are equal only if every byte is: "12.5" differs from "12.50" (R39).
 public struct Transaction: Sendable, Hashable {
-  /// "12.50" or "1200": digits, at most one point with digits on both sides of it; more than zero. The part before the point is "0" or does
-  /// not begin with "0".
+  /// "12.50" or "1200": digits, at most one point with digits on both sides of it; more than zero. The part before the
+  /// point is "0" or does not begin with "0".
   public var amount: String
   /// ISO 4217, three upper-case letters: "CNY".
   public var currency: String

@@ -1,6 +1,7 @@
 // Decides whether a token serves now: as proof (R32, R40), and to be consumed (R39).
 
-/// The state in a token's row. A token that serves once has a row from its issue on, any other one from its revocation on.
+/// The state in a token's row. A token that serves once has a row from its issue on, any other one from its revocation
+/// on.
 public enum TokenState: UInt8, Sendable, Hashable {
   case issued = 1
   case consumed
@@ -48,8 +49,8 @@ public struct TokenFacts: Sendable, Hashable {
 extension TokenFacts {
   public func isActive(at now: UnixTime) -> Bool { isUnused && isHolderActive && isInTime(at: now) }
 
-  /// Whether a revocation changes it. A token that was consumed stays so, because the call that consumed it may be repeated to learn
-  /// what became of it (R39).
+  /// Whether a revocation changes it. A token that was consumed stays so, because the call that consumed it may be
+  /// repeated to learn what became of it (R39).
   public var isRevocable: Bool { state != .revoked && state != .consumed }
 
   /// Neither consumed nor revoked. If a token that serves once has lost its row, it was used and forgotten.

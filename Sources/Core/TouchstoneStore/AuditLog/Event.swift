@@ -40,8 +40,8 @@ public struct EventDetail: Sendable, Hashable {
     self.value = value
   }
 
-  /// The text that a caller gave for what it did. Apart from "reason", which is a word of the service's own: no text may pass
-  /// for one.
+  /// The text that a caller gave for what it did. Apart from "reason", which is a word of the service's own: no text
+  /// may pass for one.
   package static func statedReason(_ text: String) -> EventDetail {
     EventDetail(key: "stated_reason", value: text)
   }

@@ -1,4 +1,5 @@
-// Reads an audit log from its beginning, or from where it is kept, and names the first event that is not as it was written (R41).
+// Reads an audit log from its beginning, or from where it is kept, and names the first event that is not as it was
+// written (R41).
 
 package import TouchstonePolicy
 

@@ -4,7 +4,8 @@ internal import Synchronization
 
 /// An erasure that is repeated finds the same broken event again: it is one `log.broken`, not one for each call.
 package final class NotedFaults: Sendable {
-  /// More broken events than an operator follows up. The one that was noted longest ago is forgotten, and may be noted again.
+  /// More broken events than an operator follows up. The one that was noted longest ago is forgotten, and may be noted
+  /// again.
   private static let maximum = 256
 
   private let faults = Mutex<[EventChainVerifier.Fault]>([])

@@ -3,8 +3,8 @@
 
 package import TouchstonePolicy
 
-/// The operations of all kinds. A database in a data directory has those of `DirectoryStoreKind`, too, and one on a server
-/// those of `ServerStoreKind`.
+/// The operations of all kinds. A database in a data directory has those of `DirectoryStoreKind`, too, and one on a
+/// server those of `ServerStoreKind`.
 package protocol StoreKind: Sendable {
   /// As settings have it: "sqlite".
   var name: String { get }
@@ -115,7 +115,8 @@ package struct OpenStore: Sendable {
   package let clockDifference: ClockDifference?
   /// The connections, if the store is on a server.
   package let lanes: (@Sendable () -> [StoreLane])?
-  /// For how long the log's end has stayed in place while committed events wait to be sealed, if sealing is work of its own.
+  /// For how long the log's end has stayed in place while committed events wait to be sealed, if sealing is work of its
+  /// own.
   package let unsealedFor: (@Sendable () -> Duration)?
   /// The machines whose processes are connected to the same database, if the store is on a server.
   package let clients: Clients?

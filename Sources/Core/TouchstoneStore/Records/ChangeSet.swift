@@ -29,14 +29,14 @@ public enum Change: Sendable, Hashable {
   case useTicket(ExpiringKey)
   /// The binding must still be at this version; sets `lastUsedAt` and keeps the version.
   case touchBinding(id: String, version: RecordVersion, lastUsedAt: UnixTime)
-  /// Sets `lastSeen` and keeps the version. If the binding does not exist, nothing is kept, but the commit waits for the disk,
-  /// so that a commit with nothing to write can take as long as one that writes (R37).
+  /// Sets `lastSeen` and keeps the version. If the binding does not exist, nothing is kept, but the commit waits for
+  /// the disk, so that a commit with nothing to write can take as long as one that writes (R37).
   case notePosture(bindingID: String, SeenPosture)
-  /// The binding's `proofCounter` must still be `from`; sets it to `to`, which is greater, and keeps the version. In a change set
-  /// that touches or puts the binding.
+  /// The binding's `proofCounter` must still be `from`; sets it to `to`, which is greater, and keeps the version. In a
+  /// change set that touches or puts the binding.
   case raiseProofCounter(bindingID: String, from: UInt32, to: UInt32)
-  /// Keeps the receipt of a binding's App Attest key, at most 16 KiB for Apple's service of risk metrics. In a change set that
-  /// puts the binding; it goes when the binding is erased.
+  /// Keeps the receipt of a binding's App Attest key, at most 16 KiB for Apple's service of risk metrics. In a change
+  /// set that puts the binding; it goes when the binding is erased.
   case putReceipt(bindingID: String, [UInt8])
   /// Gives a binding's receipt, if it has one, to another one, in a change set that puts both.
   case moveReceipt(from: String, to: String)
@@ -44,13 +44,13 @@ public enum Change: Sendable, Hashable {
   case requireBinding(id: String, version: RecordVersion)
   /// The device must still be at this version.
   case requireDevice(id: String, vendor: Vendor, version: RecordVersion)
-  /// The profile must still be at this version. For an erasure mark (`ProfileRecord.erasureMarkID`), this means that none of
-  /// its profiles was erased since the mark was read, whether it was made meanwhile or never.
+  /// The profile must still be at this version. For an erasure mark (`ProfileRecord.erasureMarkID`), this means that
+  /// none of its profiles was erased since the mark was read, whether it was made meanwhile or never.
   case requireProfile(applicationID: String, profileID: String, version: RecordVersion)
   /// The token's row must still be at this version (0: there is none).
   case requireToken(ExpiringKey, version: RecordVersion)
-  /// Removes everything that is stored of the profile. The change set may have no other change of it. A bounded number of the
-  /// events that name it lose their content with the change set, the others in further transactions before the commit
-  /// completes.
+  /// Removes everything that is stored of the profile. The change set may have no other change of it. A bounded number
+  /// of the events that name it lose their content with the change set, the others in further transactions before the
+  /// commit completes.
   case eraseProfile(ProfileErasure)
 }

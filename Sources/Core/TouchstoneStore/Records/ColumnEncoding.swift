@@ -27,8 +27,8 @@ extension CredentialRecord {
   }
 }
 
-/// The algorithm (four bytes, big-endian), one byte of flags, then credential id, public key, AAGUID, relying party and each
-/// transport, each with its length in front; an attestation, if the flag says so, stands before the transports.
+/// The algorithm (four bytes, big-endian), one byte of flags, then credential id, public key, AAGUID, relying party and
+/// each transport, each with its length in front; an attestation, if the flag says so, stands before the transports.
 extension PasskeyRecord {
   private static var backupEligibleFlag: UInt8 { 0x01 }
   private static var backedUpFlag: UInt8 { 0x02 }
@@ -73,9 +73,9 @@ extension PasskeyRecord {
   }
 }
 
-/// Each key: one byte for its protection with its flags, one for its length, then the key. Then what the flags announce: a hybrid
-/// key's other half, behind four bytes for its length, and an attestation: one byte for its level, with a flag if its app
-/// is listed, four for the length of its facts, then name and value in turn.
+/// Each key: one byte for its protection with its flags, one for its length, then the key. Then what the flags
+/// announce: a hybrid key's other half, behind four bytes for its length, and an attestation: one byte for its level,
+/// with a flag if its app is listed, four for the length of its facts, then name and value in turn.
 extension [HardwareKeyRecord] {
   private static var attestedFlag: UInt8 { 0x80 }
   private static var hybridFlag: UInt8 { 0x40 }

@@ -17,8 +17,8 @@ package struct Columns: Sendable, CustomStringConvertible {
   package static func + (left: Columns, right: [String]) -> Columns { Columns(left.names + right) }
 }
 
-// The rest of this file is inlinable, and public for that: each store gets its own copy, made for its statements and rows.
-// With calls through a protocol, a login's writes on SQLite cost 12 % more instructions.
+// The rest of this file is inlinable, and public for that: each store gets its own copy, made for its statements and
+// rows. With calls through a protocol, a login's writes on SQLite cost 12 % more instructions.
 
 /// A statement that takes its parameters in their order.
 public protocol ColumnWriter {

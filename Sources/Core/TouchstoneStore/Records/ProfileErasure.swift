@@ -5,16 +5,18 @@ public import TouchstonePolicy
 
 /// An erasure of a profile. `Change.eraseProfile` removes:
 ///
-/// - the content of every event that names the profile. Sequence, content digest and hash stay, so that the chain still verifies.
-///   No transaction takes more than about `maximumEventsPerTransaction` of them, so that other commits come in between;
-/// - with the last of them, in its change set's transaction, the profile's record and its bindings (revoked ones too, with the
-///   latest postures of their devices).
+/// - the content of every event that names the profile. Sequence, content digest and hash stay, so that the chain still
+///   verifies. No transaction takes more than about `maximumEventsPerTransaction` of them, so that other commits come
+///   in between;
+/// - with the last of them, in its change set's transaction, the profile's record and its bindings (revoked ones too,
+///   with the latest postures of their devices).
 ///
-/// If the process ends before the last transaction, the profile is still there, and a repeated erasure takes what is left.
+/// If the process ends before the last transaction, the profile is still there, and a repeated erasure takes what is
+/// left.
 ///
 /// Each transaction that takes a content, and the first one, appends the events that account for its part
-/// (`accounts(ofErased:)`): without them, a removed content is tampering. The devices stay, because applications share them (R8).
-/// Tokens stay, too, because they name no person and expire.
+/// (`accounts(ofErased:)`): without them, a removed content is tampering. The devices stay, because applications share
+/// them (R8). Tokens stay, too, because they name no person and expire.
 public struct ProfileErasure: Sendable, Hashable {
   public let applicationID: String
   public let profileID: String
@@ -35,7 +37,8 @@ public struct ProfileErasure: Sendable, Hashable {
   }
 
   public static let eventKind = "profile.erased"
-  /// Four full accounts. They occupy SQLite's only writer for some 15 ms, and lock the audit log's end in PostgreSQL for less.
+  /// Four full accounts. They occupy SQLite's only writer for some 15 ms, and lock the audit log's end in PostgreSQL
+  /// for less.
   package static let maximumEventsPerTransaction = 4 * maximumEventsPerAccount
   /// One account lists at most this many erased events, whose numbers and digests take about 3 KB.
   static let maximumEventsPerAccount = 64
@@ -67,7 +70,8 @@ public struct ProfileErasure: Sendable, Hashable {
       ])
   }
 
-  /// The erased events that this account lists; none if it is no account, or if `accounts(ofErased:)` would not make it.
+  /// The erased events that this account lists; none if it is no account, or if `accounts(ofErased:)` would not make
+  /// it.
   package static func events(accountedBy event: EventDraft) -> [AccountedErasure] {
     guard event.kind == eventKind, let list = event.details.first(where: { $0.key == sequencesKey })?.value,
       let digests = event.details.first(where: { $0.key == digestsKey })?.value

@@ -135,8 +135,8 @@ public struct PasskeyRecord: Sendable, Hashable {
   }
 }
 
-/// An App Attest key, which vouched for a binding's keys (R43). Its counter is the binding's `proofCounter`, and its receipt
-/// stands apart (`Store.receipt`), because each login reads its binding.
+/// An App Attest key, which vouched for a binding's keys (R43). Its counter is the binding's `proofCounter`, and its
+/// receipt stands apart (`Store.receipt`), because each login reads its binding.
 public struct AppAttestRecord: Sendable, Hashable {
   /// The SHA-256 of the public key.
   public var keyID: [UInt8]
@@ -161,8 +161,8 @@ public enum CredentialRecord: Sendable, Hashable {
   case profileTouchID(digest: [UInt8])
   case passkey(PasskeyRecord)
 
-  /// The digest that only one active binding of an application may have, and by which it is found; `nil`: hardware keys are
-  /// found by the binding alone. Digests of ProfileTouchIDs are keyed, so none is equal to a passkey's.
+  /// The digest that only one active binding of an application may have, and by which it is found; `nil`: hardware keys
+  /// are found by the binding alone. Digests of ProfileTouchIDs are keyed, so none is equal to a passkey's.
   public var digest: [UInt8]? {
     switch self {
     case .hardwareKeys: nil
@@ -197,16 +197,17 @@ public struct BindingRecord: Sendable, Hashable {
   public var baseline: DomainStateBaseline?
   /// Fixed when the binding is made (R38). `nil`: not recorded yet; the binding's next success by a key fixes it.
   public var platformFamily: PlatformFamily?
-  /// `DeviceRecord.lockCount` of the lock under which the binding completed; 0: there was none. Any other lock began later
-  /// (R12). Compared only for equality, because an application's devices are counted anew when it moves to another vendor.
+  /// `DeviceRecord.lockCount` of the lock under which the binding completed; 0: there was none. Any other lock began
+  /// later (R12). Compared only for equality, because an application's devices are counted anew when it moves to
+  /// another vendor.
   public var deviceLockCount: UInt64
   public var createdAt: UnixTime
   /// Written without a new version: it decides nothing.
   public var lastUsedAt: UnixTime?
   /// Written without a new version, too; putting the binding again leaves what is stored.
   public var lastSeen: SeenPosture?
-  /// The greatest counter that came with a proof by the binding's key: of an App Attest key, or a passkey's sign count. Raised
-  /// without a new version (`Change.raiseProofCounter`); putting the binding again keeps the greater one.
+  /// The greatest counter that came with a proof by the binding's key: of an App Attest key, or a passkey's sign count.
+  /// Raised without a new version (`Change.raiseProofCounter`); putting the binding again keeps the greater one.
   public var proofCounter: UInt32
   public var version: RecordVersion
 
@@ -242,8 +243,8 @@ public struct DeviceRecord: Sendable, Hashable {
   public var deviceID: String
   public var vendor: Vendor
   public var biometry: BiometryStanding
-  /// How often its biometrics were locked. Not a time: the clocks of replicas differ, so a binding made during a lock could
-  /// seem older than the lock (R12).
+  /// How often its biometrics were locked. Not a time: the clocks of replicas differ, so a binding made during a lock
+  /// could seem older than the lock (R12).
   public var lockCount: UInt64
   public var version: RecordVersion
 
@@ -270,8 +271,8 @@ public struct SecretRecord: Sendable, Hashable {
   /// An Argon2id hash with its parameters and salt, encoded.
   public var verifier: [UInt8]
   public var standing: SecretStanding
-  /// The time when it was set or, if it is not set, erased. A new hash of the same secret does not change it. It always rises,
-  /// also if the clock was set back, so that it identifies the secret.
+  /// The time when it was set or, if it is not set, erased. A new hash of the same secret does not change it. It always
+  /// rises, also if the clock was set back, so that it identifies the secret.
   public private(set) var setAt: UnixTime
 
   public init(verifier: [UInt8], standing: SecretStanding, setAt: UnixTime) {
@@ -286,11 +287,11 @@ public struct SecretRecord: Sendable, Hashable {
   }
 }
 
-/// One account in one application. Its version guards its secrets and settings, and the conditions over all of its bindings
-/// (R29).
+/// One account in one application. Its version guards its secrets and settings, and the conditions over all of its
+/// bindings (R29).
 ///
-/// A profile's first version is above that of every erased one with its id (`erasureMarkID`), so a record that was read before
-/// an erasure is never taken for a later one.
+/// A profile's first version is above that of every erased one with its id (`erasureMarkID`), so a record that was read
+/// before an erasure is never taken for a later one.
 public struct ProfileRecord: Sendable, Hashable {
   public var applicationID: String
   public var profileID: String
@@ -298,8 +299,8 @@ public struct ProfileRecord: Sendable, Hashable {
   /// `nil`: never set, or erased.
   public var passcode: SecretRecord?
   public var gesture: SecretRecord?
-  /// A random number that distinguishes this profile from an erased one with the same id, whose tokens must not serve here. Not
-  /// a time, because clocks differ and are set back. 0: never written.
+  /// A random number that distinguishes this profile from an erased one with the same id, whose tokens must not serve
+  /// here. Not a time, because clocks differ and are set back. 0: never written.
   public var incarnation: UInt64
   public var version: RecordVersion
 

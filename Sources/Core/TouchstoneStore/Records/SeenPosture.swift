@@ -29,8 +29,9 @@ public struct SeenPosture: Sendable, Hashable {
   /// How old the stored time may become: a phone that logs in every minute writes no row for it.
   static let timePrecision: Duration = .seconds(60 * 60)
 
-  /// Whether to write it. A report without a verdict does not replace an equal one that has one. An unproven posture does not replace an equal proven one. Nor does an unproven posture of
-  /// another platform family, which the binding refuses.
+  /// Whether to write it. A report without a verdict does not replace an equal one that has one. An unproven posture
+  /// does not replace an equal proven one. Nor does an unproven posture of another platform family, which the binding
+  /// refuses.
   public func isNews(after known: SeenPosture?) -> Bool {
     if let known, known.isProven, !isProven, known.posture.platform.family != posture.platform.family { return false }
     guard let known, known.posture == posture,

@@ -68,8 +68,8 @@ extension Vendor {
 extension DeviceRecord {
   public var storedID: String { vendor.storedID(ofDevice: deviceID) }
 
-  /// Returns the record for a vendor that has none of its own yet: that of all applications, so that no lock vanishes with
-  /// the first configuration file.
+  /// Returns the record for a vendor that has none of its own yet: that of all applications, so that no lock vanishes
+  /// with the first configuration file.
   package func inherited(by vendor: Vendor) -> DeviceRecord {
     var record = self
     record.vendor = vendor

@@ -6,10 +6,11 @@ package struct JoinError: Error, CustomStringConvertible {
 }
 
 extension LoadReport {
-  /// Sums all counts and histograms, and takes percentiles of the sums. Windows are added to those that were closest in time.
+  /// Sums all counts and histograms, and takes percentiles of the sums. Windows are added to those that were closest in
+  /// time.
   ///
-  /// The clients' CPU time and delayed calls are summed; for their shares and lags the largest value counts. The verdict is not
-  /// made yet.
+  /// The clients' CPU time and delayed calls are summed; for their shares and lags the largest value counts. The
+  /// verdict is not made yet.
   ///
   /// - Precondition: there is a report.
   package init(joining reports: [LoadReport]) throws(JoinError) {

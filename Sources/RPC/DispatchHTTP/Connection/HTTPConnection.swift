@@ -2,8 +2,8 @@
 
 internal import DispatchRPC
 
-/// Confined to its event loop, which holds it until it is closed. It serves one request at a time, and reads nothing meanwhile: what a
-/// client sends ahead waits in its socket.
+/// Confined to its event loop, which holds it until it is closed. It serves one request at a time, and reads nothing
+/// meanwhile: what a client sends ahead waits in its socket.
 final class HTTPConnection: ReadinessHandler {
   private enum Phase {
     case handshaking

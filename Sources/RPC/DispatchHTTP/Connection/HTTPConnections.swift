@@ -56,7 +56,8 @@ final class HTTPConnections: ConnectionKeeper {
     reportIfEmpty()
   }
 
-  /// Ends all connections, those that wait for a handler or have an answer under way after that; `completion` runs when they have.
+  /// Ends all connections, those that wait for a handler or have an answer under way after that; `completion` runs when
+  /// they have.
   func drain(grace: Duration, completion: @escaping @Sendable () -> Void) {
     isStopping = true
     onEmpty = completion

@@ -12,8 +12,8 @@ package struct FormFields: Sendable {
   /// A form without fields.
   package init() {}
 
-  /// Returns `nil` for what two readers could understand differently: a name that appears twice, a "%" without two digits, bytes
-  /// that are not UTF-8; and for too many fields.
+  /// Returns `nil` for what two readers could understand differently: a name that appears twice, a "%" without two
+  /// digits, bytes that are not UTF-8; and for too many fields.
   package init?(parsing bytes: some Collection<UInt8>) {
     guard !bytes.isEmpty else { return }
     for field in bytes.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
@@ -93,11 +93,11 @@ extension HTTPRequest {
 }
 
 extension HTTPRequestHead {
-  /// The value of a cookie (RFC 6265 §4.2.1). Returns `nil` also if there are two of the name: another site on the same host may
-  /// have added one of them.
+  /// The value of a cookie (RFC 6265 §4.2.1). Returns `nil` also if there are two of the name: another site on the same
+  /// host may have added one of them.
   ///
-  /// By bytes, as browsers read them: Swift's characters take U+037E for a semicolon, behind which another site could write a cookie
-  /// whose name browsers keep from it.
+  /// By bytes, as browsers read them: Swift's characters take U+037E for a semicolon, behind which another site could
+  /// write a cookie whose name browsers keep from it.
   package func cookie(_ name: String) -> String? {
     let pairs = fields.values(of: "cookie").flatMap { $0.utf8.split(separator: UInt8(ascii: ";")) }
     let values = pairs.compactMap { pair -> String? in

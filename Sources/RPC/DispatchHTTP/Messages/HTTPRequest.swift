@@ -18,7 +18,8 @@ package struct HTTPFields: Sendable {
     all.compactMap { $0.name == name ? $0.value : nil }
   }
 
-  /// The elements of comma-separated lists, without the white space around them (RFC 9110 §5.6.1). For fields without quoted commas.
+  /// The elements of comma-separated lists, without the white space around them (RFC 9110 §5.6.1). For fields without
+  /// quoted commas.
   package func list(_ name: String) -> [Substring] {
     values(of: name).flatMap { value in
       value.utf8.split(separator: UInt8(ascii: ",")).map { Substring($0.trimmed()) }.filter { !$0.isEmpty }
@@ -63,8 +64,8 @@ extension HTTPRequestHead {
   /// The host without its port, in lower case.
   package var hostName: String? { host.flatMap { HTTPAuthority($0)?.host } }
 
-  /// Whether the host is an address or localhost, which lead to no other machine. Without TLS any other name may be another site's that
-  /// leads here (DNS rebinding), and a browser then gives the answer to that site's page.
+  /// Whether the host is an address or localhost, which lead to no other machine. Without TLS any other name may be
+  /// another site's that leads here (DNS rebinding), and a browser then gives the answer to that site's page.
   package var hostIsAddress: Bool { host.flatMap { HTTPAuthority($0)?.isAddress } ?? false }
 }
 

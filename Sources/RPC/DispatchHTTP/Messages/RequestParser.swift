@@ -2,8 +2,8 @@
 
 /// Takes a connection's bytes as they come, and hands out heads and bodies in turn.
 ///
-/// Lines end with CR LF and nothing else. A body has a Content-Length: chunked ones are refused, which RFC 9112 §6.3 allows, so that
-/// there is one way only to find a request's end.
+/// Lines end with CR LF and nothing else. A body has a Content-Length: chunked ones are refused, which RFC 9112 §6.3
+/// allows, so that there is one way only to find a request's end.
 struct RequestParser {
   struct Limits {
     var headBytes: Int

@@ -23,7 +23,7 @@ extension ConnectionGroup {
     install(replaced)
   }
 
-  /// Those that are gone and have closed their last connection.
+  /// Removes the endpoints that are gone and have closed their last connection.
   mutating func forgetGoneEndpoints() {
     guard endpoints.count > listed, endpoints[listed...].contains(where: { $0.counts.total == 0 }) else { return }
     install(endpoints.filter { $0.isListed || $0.counts.total > 0 })

@@ -2,11 +2,13 @@
 
 /// How leases are spread over a pool's endpoints.
 public enum PoolBalancing: Sendable, Hashable {
-  /// All on one: the first in order that can be connected, for as long as it serves (gRPC's pick_first). The rest stand by.
+  /// All on one: the first in order that can be connected, for as long as it serves (gRPC's pick_first). The rest stand
+  /// by.
   case pickFirst
   /// On each in turn; one that is full is passed over.
   case roundRobin
-  /// On the one with the fewest (gRFC A48 looks at two at random; few enough are here to look at all); among equals in turn.
+  /// On the one with the fewest (gRFC A48 looks at two at random; few enough are here to look at all); among equals in
+  /// turn.
   case leastRequest
 }
 
@@ -58,8 +60,8 @@ extension ConnectionGroup {
     }
   }
 
-  /// The endpoint's connection with the fewest leases; among equals always the same one, so that those a lull does not need
-  /// grow idle. `nil`: all are full.
+  /// The endpoint's connection with the fewest leases; among equals always the same one, so that those a lull does not
+  /// need grow idle. `nil`: all are full.
   private func roomiest(of endpoint: Int) -> Int? {
     var best: Int?
     var fewest = Int.max

@@ -28,7 +28,7 @@ struct ConnectionGroup {
 
   /// Indexed by `ConnectionID.slot`.
   var slots: [Member?] = []
-  /// Those of the latest resolution in its order, then those that are gone and still have connections.
+  /// The endpoints of the latest resolution in its order, then those that are gone and still have connections.
   var endpoints: [Endpoint]
   /// How many endpoints the latest resolution named.
   var listed: Int

@@ -1,8 +1,8 @@
 // Resolution: which endpoints there are.
 
 extension PoolStateMachine {
-  /// A resolution's result, in the order to prefer; empty if there are none. Leases on endpoints that are gone last until
-  /// they are returned.
+  /// A resolution's result, in the order to prefer; empty if there are none. Leases on endpoints that are gone last
+  /// until they are returned.
   mutating func endpointsReplaced(_ endpoints: [EndpointID], now: MonotonicTime) -> PoolAction {
     var action = PoolAction()
     switch life {

@@ -15,8 +15,8 @@ extension PoolStateMachine {
     if resolution == .awaited { action.asksForEndpoints = true }
   }
 
-  /// Serves no further request. Connections without a lease close now, the others when their lease returns, all of them at
-  /// `deadline`. The earliest of several deadlines counts.
+  /// Serves no further request. Connections without a lease close now, the others when their lease returns, all of them
+  /// at `deadline`. The earliest of several deadlines counts.
   mutating func drainRequested(deadline: MonotonicTime?, now: MonotonicTime) -> PoolAction {
     var action = PoolAction()
     switch life {

@@ -29,7 +29,8 @@ extension PoolStateMachine {
     return queue.count < configuration.maximumWaiting ? nil : .tooManyWaiting
   }
 
-  /// Gives what is free to the requests that came first. A request whose deadline has passed gets no lease, as it would waste it.
+  /// Gives what is free to the requests that came first. A request whose deadline has passed gets no lease, as it would
+  /// waste it.
   mutating func serveWaiting(now: MonotonicTime, into action: inout PoolAction) {
     while let request = queue.first {
       if let deadline = request.deadline, deadline <= now {

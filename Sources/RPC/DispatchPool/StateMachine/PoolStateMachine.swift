@@ -1,7 +1,8 @@
 /// The pool's decisions. Every event is a function and answers with what to do about it.
 ///
-/// A value without clock, chance, I/O or lock: `now` and `jitter` (uniform in -1...1, spreads the back-off) are arguments.
-/// Between events this holds: while a request waits, no connection that may be used has room. No request is overtaken.
+/// A value without clock, chance, I/O or lock: `now` and `jitter` (uniform in -1...1, spreads the back-off) are
+/// arguments. Between events this holds: while a request waits, no connection that may be used has room. No request is
+/// overtaken.
 ///
 /// Events of a connection that has closed are ignored: they were under way when it did.
 struct PoolStateMachine {

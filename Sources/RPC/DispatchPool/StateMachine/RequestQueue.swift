@@ -9,8 +9,8 @@ struct RequestID: Hashable, Comparable {
 
 /// Requests that wait for a lease, first come, first served.
 ///
-/// An array in order of arrival. A request that leaves from the middle leaves a gap until gaps outnumber requests, so that
-/// every operation is cheap: append and take the first O(1), cancel O(log n), all amortised.
+/// An array in order of arrival. A request that leaves from the middle leaves a gap until gaps outnumber requests, so
+/// that every operation is cheap: append and take the first O(1), cancel O(log n), all amortised.
 struct RequestQueue {
   struct Request: Equatable {
     let id: RequestID

@@ -36,8 +36,8 @@ extension ClientConnection {
     }
   }
 
-  /// END_STREAM: the response is whole. If the request is not, the client resets the stream, because the server does not
-  /// wait for the rest (RFC 9113 §8.1).
+  /// END_STREAM: the response is whole. If the request is not, the client resets the stream, because the server does
+  /// not wait for the rest (RFC 9113 §8.1).
   func serverEnded(_ stream: ClientStream, id: Int32) {
     stream.serverHasEnded = true
     guard !session.hasSentEnd(ofStream: id), !stream.isComplete else { return }

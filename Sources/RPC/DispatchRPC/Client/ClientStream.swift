@@ -15,7 +15,8 @@ enum CallCompletion: Sendable {
   }
 }
 
-/// Confined to the connection's event loop. nghttp2 carries a raw pointer to it; the connection holds it until nghttp2 is done.
+/// Confined to the connection's event loop. nghttp2 carries a raw pointer to it; the connection holds it until nghttp2
+/// is done.
 final class ClientStream {
   var request = OutgoingMessage()
   var head = ResponseHead()

@@ -30,12 +30,12 @@ public struct RPCClientConfiguration: Sendable {
   /// The bytes that a server may send on one stream before we take them. For a stream whose messages are not requested,
   /// this is all that is held.
   public var streamWindowBytes = 256 << 10
-  /// Per connection: bytes that the server has sent and the callers have not read yet. Beyond it the call that holds the
-  /// most fails with RESOURCE_EXHAUSTED. A hundred streams with a full window each, and as much again for messages in the
-  /// making.
+  /// Per connection: bytes that the server has sent and the callers have not read yet. Beyond it the call that holds
+  /// the most fails with RESOURCE_EXHAUSTED. A hundred streams with a full window each, and as much again for messages
+  /// in the making.
   public var maxUnreadBytesPerConnection = 64 << 20
-  /// Per stream: messages that the server has not taken yet; beyond it the call fails with RESOURCE_EXHAUSTED. One message may
-  /// go over it. Only callers that send whatever `isWritable` says get there.
+  /// Per stream: messages that the server has not taken yet; beyond it the call fails with RESOURCE_EXHAUSTED. One
+  /// message may go over it. Only callers that send whatever `isWritable` says get there.
   public var maxBufferedRequestBytesPerStream = 1 << 20
   /// As the server's of the same name.
   public var maxHeaderListBytes = 16 << 10

@@ -59,8 +59,8 @@ public enum RPCConnectionEvent: Sendable {
   /// The server's SETTINGS are here: calls may start.
   case connected(maxConcurrentStreams: Int)
   case maxConcurrentStreamsChanged(Int)
-  /// The server finds that it is probed too often (GOAWAY with "too_many_pings", gRFC A8): the next connection should probe half
-  /// as often. `goingAway` follows.
+  /// The server finds that it is probed too often (GOAWAY with "too_many_pings", gRFC A8): the next connection should
+  /// probe half as often. `goingAway` follows.
   case tooManyPings
   /// The server sent GOAWAY: running calls end, no more start.
   case goingAway

@@ -1,4 +1,5 @@
-// A call with several messages as its caller sees it: messages out as the server takes them, messages in as they are asked for.
+// A call with several messages as its caller sees it: messages out as the server takes them, messages in as they are
+// asked for.
 
 /// An event of a call. The caller gets them on the connection's event loop, one after the other.
 public enum RPCClientStreamEvent {
@@ -8,16 +9,16 @@ public enum RPCClientStreamEvent {
   case message(UnsafeRawBufferPointer)
   /// `isWritable` is true again.
   case writable
-  /// Once, as the last: the status OK with its trailing metadata, or why not. A status of the server's comes after all of its
-  /// messages, so only once these were asked for; a failure on our side comes at once and drops what waits.
+  /// Once, as the last: the status OK with its trailing metadata, or why not. A status of the server's comes after all
+  /// of its messages, so only once these were asked for; a failure on our side comes at once and drops what waits.
   case end(Result<Metadata, RPCError>)
 }
 
-/// One running call on a client connection. All of it may be called from any thread; what several threads send leaves in no
-/// particular order.
+/// One running call on a client connection. All of it may be called from any thread; what several threads send leaves
+/// in no particular order.
 ///
-/// Nothing is lost by being slow: the server may send no more than the stream's window beyond the requested messages, and a
-/// producer that waits while `isWritable` is false has little in memory that the server has not taken.
+/// Nothing is lost by being slow: the server may send no more than the stream's window beyond the requested messages,
+/// and a producer that waits while `isWritable` is false has little in memory that the server has not taken.
 public final class RPCClientStream: @unchecked Sendable {
   // Sendable because: `quota` is atomic, the other constants are constant, the rest is touched only on the loop.
 

@@ -1,7 +1,7 @@
 // Deadlines in order: a binary heap whose entries can be taken out again. Pure; time is an argument.
 
-/// Holds a payload until its time has come. Adding and removing cost O(log n); deadlines that mostly grow, as those of calls
-/// with one time limit do, cost O(1).
+/// Holds a payload until its time has come. Adding and removing cost O(log n); deadlines that mostly grow, as those of
+/// calls with one time limit do, cost O(1).
 package struct DeadlineQueue<Payload> {
   /// Names one entry; stale once the entry expired or was removed, and harmless then.
   package struct Handle: Hashable {

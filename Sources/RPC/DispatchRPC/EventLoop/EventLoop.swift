@@ -7,11 +7,12 @@ import Synchronization
 
 /// An event loop on a thread of its own. A server has several and gives each connection to one; a client makes its own.
 ///
-/// It works in rounds. A round runs the jobs that other threads posted, reports the descriptors that are ready, fires the timers that
-/// are due, and lets each handler write once. It knows descriptors, timers and jobs; their handlers know the rest.
+/// It works in rounds. A round runs the jobs that other threads posted, reports the descriptors that are ready, fires
+/// the timers that are due, and lets each handler write once. It knows descriptors, timers and jobs; their handlers
+/// know the rest.
 public final class EventLoop: @unchecked Sendable {
-  // Sendable because: the mailbox, the poller's alarm and the thread's id are synchronised. All else is used only on the thread, which
-  // debug builds check (`assertIsCurrent`).
+  // Sendable because: the mailbox, the poller's alarm and the thread's id are synchronised. All else is used only on
+  // the thread, which debug builds check (`assertIsCurrent`).
 
   /// Position among the server's event loops; 0 for a client's.
   public let index: Int
@@ -64,8 +65,8 @@ public final class EventLoop: @unchecked Sendable {
     thread.load(ordering: .relaxed) == UInt(pthread_self())
   }
 
-  /// From any thread: runs soon on the event loop, in the order given. Jobs that are posted before a round run in it together, before
-  /// `onRoundEnd` and the write.
+  /// From any thread: runs soon on the event loop, in the order given. Jobs that are posted before a round run in it
+  /// together, before `onRoundEnd` and the write.
   public func execute(_ work: @escaping @Sendable () -> Void) {
     post(.work(work))
   }
@@ -86,7 +87,8 @@ public final class EventLoop: @unchecked Sendable {
   /// - Returns: when it has to run again at the latest.
   package typealias Pacer = @Sendable (_ jobs: Int) -> MonotonicTime
 
-  /// To be called by a job. The pacer runs in each round, this one too, before the handlers write, and when its time has come.
+  /// To be called by a job. The pacer runs in each round, this one too, before the handlers write, and when its time
+  /// has come.
   package func setPacer(_ pacer: Pacer?) {
     assertIsCurrent()
     self.pacer = pacer
@@ -109,7 +111,8 @@ package protocol ReadinessHandler: AnyObject {
   func write()
 }
 
-/// An object of which each event loop has one, as each thread has its thread-local variables. Only its event loop uses it.
+/// An object of which each event loop has one, as each thread has its thread-local variables. Only its event loop uses
+/// it.
 protocol LoopLocal: AnyObject {
   /// - Parameter loop: outlives the object, which must not keep it.
   init(on loop: EventLoop)

@@ -1,4 +1,5 @@
-// The handlers of an event loop, in slots with generations: an event for a descriptor that was closed meanwhile finds no handler.
+// The handlers of an event loop, in slots with generations: an event for a descriptor that was closed meanwhile finds
+// no handler.
 
 /// Tells a handler which of its timers has expired.
 package struct TimerTag: Hashable {

@@ -3,9 +3,11 @@
 import CEpoll
 import Glibc
 
-/// Waits in epoll, and lets the event loop run a round whenever there is something to do. It ends soon after the event loop was dropped.
+/// Waits in epoll, and lets the event loop run a round whenever there is something to do. It ends soon after the event
+/// loop was dropped.
 ///
-/// As the source of a Dispatch queue, each event would first wake Dispatch's manager thread, which then wakes the queue's.
+/// As the source of a Dispatch queue, each event would first wake Dispatch's manager thread, which then wakes the
+/// queue's.
 final class LoopThread: Sendable {
   /// The thread must not keep it.
   private weak let loop: EventLoop?

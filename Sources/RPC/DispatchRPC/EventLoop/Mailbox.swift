@@ -1,4 +1,5 @@
-// How other threads reach an event loop: letters are put in under a lock and taken out all at once, and one signal stands for many.
+// How other threads reach an event loop: letters are put in under a lock and taken out all at once, and one signal
+// stands for many.
 
 import Synchronization
 

@@ -1,4 +1,5 @@
-// The first part of a connection, before any byte of HTTP/2: the transport's handshake, in turns with those of other connections.
+// The first part of a connection, before any byte of HTTP/2: the transport's handshake, in turns with those of other
+// connections.
 
 extension HTTP2Connection {
   /// Called once the socket is connected. Frames that were submitted before leave after the handshake.

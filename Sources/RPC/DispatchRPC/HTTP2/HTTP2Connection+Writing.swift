@@ -54,8 +54,8 @@ extension HTTP2Connection {
     blockedBytesChanged(by: -count)
   }
 
-  /// Fills the event loop's buffer and sends it, until there is no more, the socket is full or others wait for their turn. False
-  /// when the connection failed.
+  /// Fills the event loop's buffer and sends it, until there is no more, the socket is full or others wait for their
+  /// turn. False when the connection failed.
   private func sendOutput() -> Bool {
     var budget = Self.writeBudgetBytes
     while blocked.isEmpty {

@@ -1,11 +1,12 @@
-// The part that both ends of a connection share: bytes from the socket into nghttp2, and its output back in one write a round.
+// The part that both ends of a connection share: bytes from the socket into nghttp2, and its output back in one write a
+// round.
 
 import Glibc
 
 /// An HTTP/2 connection. Confined to its event loop, which holds it until it is closed.
 class HTTP2Connection: ReadinessHandler, HandshakingConnection {
-  /// After our last byte the peer's close is awaited: closing on unread bytes would send a TCP reset, and the peer could
-  /// lose answers that it has not read yet.
+  /// After our last byte the peer's close is awaited: closing on unread bytes would send a TCP reset, and the peer
+  /// could lose answers that it has not read yet.
   private static let lingerTime = Duration.seconds(1)
   /// Timer tags of the subclasses start above.
   static let lingerTimer: UInt32 = 0
@@ -179,7 +180,8 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
 
   // MARK: Closing
 
-  /// Ends the connection for what the peer does: GOAWAY with the reason as its debug data, and nothing is read any more.
+  /// Ends the connection for what the peer does: GOAWAY with the reason as its debug data, and nothing is read any
+  /// more.
   final func terminate(_ code: HTTP2ErrorCode, _ reason: StaticString) {
     terminate(code, debugData: UnsafeRawBufferPointer(reason))
   }

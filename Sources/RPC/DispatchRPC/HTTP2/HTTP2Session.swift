@@ -66,8 +66,8 @@ struct HTTP2Session: ~Copyable {
     nghttp2_session_set_user_data(session, pointer)
   }
 
-  /// Gives the kernel the pages back that a session without streams and output has no use for: 8 KB. It gets them anew when
-  /// it needs them.
+  /// Gives the kernel the pages back that a session without streams and output has no use for: 8 KB. It gets them anew
+  /// when it needs them.
   func giveIdleMemoryBack() {
     if !wantsWrite { memory.pointee.giveBack() }
   }

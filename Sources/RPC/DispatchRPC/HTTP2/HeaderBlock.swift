@@ -3,8 +3,8 @@
 import CNGHTTP2
 internal import Encodings
 
-/// Fields for one submit. Static names and values are passed by pointer and never copied; the rest lies in one byte buffer
-/// that nghttp2 copies from.
+/// Fields for one submit. Static names and values are passed by pointer and never copied; the rest lies in one byte
+/// buffer that nghttp2 copies from.
 struct HeaderBlock {
   private struct Placement {
     var field: Int
@@ -51,8 +51,8 @@ struct HeaderBlock {
     for entry in metadata.entries { add(entry) }
   }
 
-  /// Adds as much metadata as the list limit allows. If not all of it fits, the error's details are dropped first: they are
-  /// the largest as a rule, and the status has the same in short.
+  /// Adds as much metadata as the list limit allows. If not all of it fits, the error's details are dropped first: they
+  /// are the largest as a rule, and the status has the same in short.
   mutating func add(_ metadata: Metadata, listLimitBytes limit: Int) {
     let fitsWhole = metadata.entries.reduce(listBytes) { $0 + Self.listBytes(of: $1) } <= limit
     for entry in metadata.entries where fitsWhole || entry.name != "grpc-status-details-bin" {

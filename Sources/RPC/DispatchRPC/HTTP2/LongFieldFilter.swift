@@ -1,20 +1,24 @@
-// Field values that nghttp2 does not read, made shorter before it sees them, so that they end one call and not the connection. Pure.
+// Field values that nghttp2 does not read, made shorter before it sees them, so that they end one call and not the
+// connection. Pure.
 
-/// Follows the header blocks that continue beyond their first frame, in place, and rewrites each value of more than 64 KiB (RFC 7541 §6).
+/// Follows the header blocks that continue beyond their first frame, in place, and rewrites each value of more than 64
+/// KiB (RFC 7541 §6).
 ///
-/// nghttp2 ends a connection at such a value, with all calls on it. A client library that passes on too much metadata would so hurt
-/// other calls; the limit of a header list refuses the one call. Both sides' compression state stays the same: an entry that is larger
-/// than the dynamic table empties it (RFC 7541 §4.4), and the shortened value is larger, too. The frames keep their lengths: the bytes
-/// that are cut off become literal fields of their own. Names of that length, and values of 2 MiB or more, are left to nghttp2, which
-/// ends the connection.
+/// nghttp2 ends a connection at such a value, with all calls on it. A client library that passes on too much metadata
+/// would so hurt other calls; the limit of a header list refuses the one call. Both sides' compression state stays the
+/// same: an entry that is larger than the dynamic table empties it (RFC 7541 §4.4), and the shortened value is larger,
+/// too. The frames keep their lengths: the bytes that are cut off become literal fields of their own. Names of that
+/// length, and values of 2 MiB or more, are left to nghttp2, which ends the connection.
 struct LongFieldFilter {
   /// nghttp2's NGHTTP2_HD_MAX_NV.
   private static let longestValueBytes = 65_536
   /// What one step of a length's third byte stands for (RFC 7541 §5.1).
   private static let stepBytes = 1 << 14
-  /// The third byte of a length between 32,895 and 49,278 bytes: a value beyond every list limit and table, within nghttp2's bound.
+  /// The third byte of a length between 32,895 and 49,278 bytes: a value beyond every list limit and table, within
+  /// nghttp2's bound.
   private static let shortenedThirdByte = 2
-  /// The start of a literal field without indexing, with a name of the static table (16) and a value of 16,379 bytes: `stepBytes` in all.
+  /// The start of a literal field without indexing, with a name of the static table (16) and a value of 16,379 bytes:
+  /// `stepBytes` in all.
   private static let fieldStart: [UInt8] = [0x0F, 0x01, 0x7F, 0xFC, 0x7E]
   private static let priorityBytes = 5
   private static let byteWithMore: UInt8 = 0x80
@@ -48,7 +52,8 @@ struct LongFieldFilter {
   private(set) var isActive = false
   private var isLastFrame = false
 
-  /// A frame's header came. Frames with padding are passed over: no honest client pads a block that is too long already.
+  /// A frame's header came. Frames with padding are passed over: no honest client pads a block that is too long
+  /// already.
   mutating func frameBegan(_ header: FrameScanner.Header) {
     switch HTTP2FrameType(rawValue: header.type) {
     case .headers:

@@ -3,9 +3,9 @@
 import CNGHTTP2
 import Glibc
 
-/// Hands out malloc(3)'s memory to one session, and knows its two large blocks, which an idle connection does not need: the buffer
-/// for a frame that it sends (16 KB), and the table of its streams (4 KB). Both have pages of their own, untouched when they are
-/// handed out, which can be given back to the kernel.
+/// Hands out malloc(3)'s memory to one session, and knows its two large blocks, which an idle connection does not need:
+/// the buffer for a frame that it sends (16 KB), and the table of its streams (4 KB). Both have pages of their own,
+/// untouched when they are handed out, which can be given back to the kernel.
 struct SessionMemory {
   /// HTTP/2's smallest bound of a frame (RFC 9113, section 4.2), which is what nghttp2 reserves.
   private static let frameBytes = 16_384
@@ -58,8 +58,8 @@ struct SessionMemory {
     memory.assumingMemoryBound(to: SessionMemory.self)
   }
 
-  /// Zeros, in pages of which only the last one may hold anything else. The heap may lend a place that was in use before, say by a
-  /// TLS handshake.
+  /// Zeros, in pages of which only the last one may hold anything else. The heap may lend a place that was in use
+  /// before, say by a TLS handshake.
   private static func untouched(_ count: Int) -> UnsafeMutableRawBufferPointer? {
     // Not aligned_alloc(3), which may refuse what is no multiple of a page.
     var start: UnsafeMutableRawPointer?
@@ -70,7 +70,8 @@ struct SessionMemory {
     return block
   }
 
-  /// Answers how many bytes are zeros now: the kernel's next pages are (madvise(2)). It takes none that are locked into memory.
+  /// Answers how many bytes are zeros now: the kernel's next pages are (madvise(2)). It takes none that are locked into
+  /// memory.
   @discardableResult
   private static func giveBack(_ block: UnsafeMutableRawBufferPointer) -> Int {
     let wholePages = block.count / pageBytes * pageBytes

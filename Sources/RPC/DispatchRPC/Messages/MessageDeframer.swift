@@ -1,4 +1,5 @@
-// One length-prefixed message out of DATA frames, however they cut it (PROTOCOL-HTTP2.md, "Length-Prefixed-Message"). Pure.
+// One length-prefixed message out of DATA frames, however they cut it (PROTOCOL-HTTP2.md, "Length-Prefixed-Message").
+// Pure.
 
 /// Collects the single message of a unary request or response, or one of a stream's after the other.
 struct MessageDeframer {

@@ -2,9 +2,9 @@
 
 /// The compression of a message before it is sent. A message that would not become smaller is sent as it is.
 ///
-/// Nothing is compressed unless the application asks for it: it pays for large messages on a slow line only, it takes the event loop's
-/// time, and the length of compressed bytes tells a listener what a secret has in common with what an attacker put beside it
-/// (CRIME, BREACH).
+/// Nothing is compressed unless the application asks for it: it pays for large messages on a slow line only, it takes
+/// the event loop's time, and the length of compressed bytes tells a listener what a secret has in common with what an
+/// attacker put beside it (CRIME, BREACH).
 public enum RPCCompression: Hashable, Sendable {
   case identity
   case gzip

@@ -13,11 +13,13 @@ package protocol ConnectionKeeper: AnyObject, SendableMetatype {
 
 /// Connections taken in one go, so that a burst of them does not hold up the calls.
 private let batchSize = 64
-/// When descriptors or memory ran out, and no stranger makes room. The listener stays readable meanwhile, so it is not watched.
+/// When descriptors or memory ran out, and no stranger makes room. The listener stays readable meanwhile, so it is not
+/// watched.
 private let pauseTime = Duration.milliseconds(100)
 private let resumeTimer: UInt32 = 0
 
-/// Lives on one event loop. Handing round from one acceptor spreads few connections evenly, which SO_REUSEPORT does not.
+/// Lives on one event loop. Handing round from one acceptor spreads few connections evenly, which SO_REUSEPORT does
+/// not.
 package final class Acceptor<Keeper: ConnectionKeeper>: ReadinessHandler {
   private let listener: ListeningSocket
   private let tls: RPCServerTLS?
@@ -27,8 +29,8 @@ package final class Acceptor<Keeper: ConnectionKeeper>: ReadinessHandler {
   private var key: UInt64?
   private var nextLoop = 0
   private let onOutOfDescriptors: (@Sendable () -> Void)?
-  /// False from an eviction to the next accepted connection, or to the end of the pause: if it was in vain, because others
-  /// take what becomes free, the next stranger stays for that long.
+  /// False from an eviction to the next accepted connection, or to the end of the pause: if it was in vain, because
+  /// others take what becomes free, the next stranger stays for that long.
   private var mayEvict = true
   private var pauseTimer: EventLoop.TimerHandle?
 

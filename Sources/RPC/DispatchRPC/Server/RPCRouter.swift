@@ -1,15 +1,16 @@
 // The handlers, by path.
 
-/// Handles one unary call. Runs on the call's event loop; the bytes are the request message, valid only until it returns. It must
-/// not block, and must answer the call, now or later.
+/// Handles one unary call. Runs on the call's event loop; the bytes are the request message, valid only until it
+/// returns. It must not block, and must answer the call, now or later.
 public typealias UnaryHandler = @Sendable (_ call: RPCServerCall, _ message: UnsafeRawBufferPointer) -> Void
 
-/// Handles one server-streaming call, as `UnaryHandler` does with the request message; what it returns takes the call's events.
+/// Handles one server-streaming call, as `UnaryHandler` does with the request message; what it returns takes the call's
+/// events.
 public typealias ServerStreamingHandler =
   @Sendable (_ call: RPCServerStream, _ message: UnsafeRawBufferPointer) -> RPCServerStream.EventHandler
 
-/// Handles one client-streaming or bidirectional call. Runs on the call's event loop when the headers are here; what it returns
-/// takes the call's events, of which messages are to be asked for. Neither may block.
+/// Handles one client-streaming or bidirectional call. Runs on the call's event loop when the headers are here; what it
+/// returns takes the call's events, of which messages are to be asked for. Neither may block.
 public typealias StreamHandler = @Sendable (_ call: RPCServerStream) -> RPCServerStream.EventHandler
 
 /// The methods a server offers.

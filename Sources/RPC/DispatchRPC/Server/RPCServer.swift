@@ -15,7 +15,8 @@ public struct RPCServerError: Error, Hashable, Sendable, CustomStringConvertible
 
 /// A gRPC server for calls of all four kinds over HTTP/2: with TLS, or without (h2c, prior knowledge).
 ///
-/// A server that is dropped closes its connections at once, unless `shutDown` was called, which keeps it until it is done.
+/// A server that is dropped closes its connections at once, unless `shutDown` was called, which keeps it until it is
+/// done.
 public final class RPCServer: Sendable {
   private struct State: Sendable {
     var acceptors: [LoopConfined<Acceptor<ServerLoop>>] = []
@@ -31,8 +32,9 @@ public final class RPCServer: Sendable {
 
   /// Traps when the process has no descriptors left for the event loops.
   ///
-  /// - Parameter onRoundEnd: runs on an event loop after it dispatched all requests of one round and before it writes. Calls that are
-  ///   answered in it are answered by that write. If the write makes room for requests that waited, it runs again after those.
+  /// - Parameter onRoundEnd: runs on an event loop after it dispatched all requests of one round and before it writes.
+  ///   Calls that are answered in it are answered by that write. If the write makes room for requests that waited, it
+  ///   runs again after those.
   public init(
     configuration: RPCServerConfiguration, router: RPCRouter, onRoundEnd: (@Sendable (EventLoop) -> Void)? = nil
   ) {

@@ -1,8 +1,10 @@
 // The events of a server's calls, for metrics.
 
-/// Receives what becomes of one event loop's calls, on that event loop. It runs for each call: it must take nanoseconds.
+/// Receives what becomes of one event loop's calls, on that event loop. It runs for each call: it must take
+/// nanoseconds.
 ///
-/// A stream that is no gRPC call (another content type) or that was refused for lack of room (REFUSED_STREAM) is no call here.
+/// A stream that is no gRPC call (another content type) or that was refused for lack of room (REFUSED_STREAM) is no
+/// call here.
 public protocol RPCServerObserver: AnyObject {
   /// A call's headers are complete.
   ///

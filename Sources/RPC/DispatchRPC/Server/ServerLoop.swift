@@ -3,7 +3,8 @@
 import Glibc
 import Synchronization
 
-/// The connections of one event loop and what they share. Confined to the event loop, but for what counts running calls.
+/// The connections of one event loop and what they share. Confined to the event loop, but for what counts running
+/// calls.
 final class ServerLoop: ConnectionKeeper {
   let loop: EventLoop
   let configuration: RPCServerConfiguration
@@ -13,7 +14,7 @@ final class ServerLoop: ConnectionKeeper {
   let observer: (any RPCServerObserver)?
   /// Handlers that have not answered.
   let runningCalls = Atomic<Int>(0)
-  /// Those of them that have several messages, and may wait for as long as they like.
+  /// Running calls that have several messages, and may wait for as long as they like.
   let runningStreams = Atomic<Int>(0)
   var streams = ServerStreamPool()
   var shedder: LoadShedder?
@@ -126,8 +127,8 @@ final class ServerLoop: ConnectionKeeper {
     buffered.responses > configuration.maxBufferedResponseBytesPerLoop
   }
 
-  /// Closes the connections that hold most, rather than refuse the next one: hoarders must not shut the others out. Later, as the
-  /// caller may be in the midst of the very connection.
+  /// Closes the connections that hold most, rather than refuse the next one: hoarders must not shut the others out.
+  /// Later, as the caller may be in the midst of the very connection.
   private func shedIfNeeded() {
     guard !isShedding, holdsTooManyRequests || holdsTooManyResponses else { return }
     isShedding = true

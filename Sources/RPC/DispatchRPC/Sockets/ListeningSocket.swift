@@ -77,8 +77,8 @@ package final class ListeningSocket {
     isOpen = false
     // While we still listen, so that no other server takes it for a dead one's in between.
     file?.remove()
-    // A child of the process has a copy of the descriptor between fork and exec, which keeps a socket alive that is only closed.
-    // It would go on listening, and no server could take the address.
+    // A child of the process has a copy of the descriptor between fork and exec, which keeps a socket alive that is
+    // only closed. It would go on listening, and no server could take the address.
     shutdown(descriptor, Int32(SHUT_RDWR))
     Glibc.close(descriptor)
   }

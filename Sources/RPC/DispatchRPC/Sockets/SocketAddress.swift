@@ -128,7 +128,8 @@ extension SocketAddress: CustomStringConvertible {
 }
 
 extension SocketAddress {
-  /// `nil` for a family that is neither IPv4 nor IPv6. Unix sockets that we accept have no name, and those we bind are known.
+  /// `nil` for a family that is neither IPv4 nor IPv6. Unix sockets that we accept have no name, and those we bind are
+  /// known.
   init?(_ raw: UnsafePointer<sockaddr>) {
     switch Int32(raw.pointee.sa_family) {
     case AF_INET:

@@ -1,4 +1,5 @@
-// The bytes below HTTP/2. A seam: plain sockets here; the TLS transport does its handshake and records behind the same calls.
+// The bytes below HTTP/2. A seam: plain sockets here; the TLS transport does its handshake and records behind the same
+// calls.
 
 import CEpoll
 import Glibc
@@ -81,8 +82,8 @@ extension Transport {
   package func handshake() -> HandshakeProgress { .done }
 }
 
-/// The transport of a connection that a server accepted: over TLS if there is `tls`, for peers that speak `name`. Takes the
-/// descriptor over; `nil` when there is no memory.
+/// The transport of a connection that a server accepted: over TLS if there is `tls`, for peers that speak `name`. Takes
+/// the descriptor over; `nil` when there is no memory.
 package func makeTransport(
   _ descriptor: Int32, _ tls: RPCServerTLS?, _ name: ApplicationProtocol
 ) -> (any Transport)? {

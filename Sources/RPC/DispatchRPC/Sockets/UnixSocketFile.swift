@@ -3,9 +3,11 @@
 import CEpoll
 import Glibc
 
-/// The file that a listening socket is bound to. Names it by device and inode, so that no other server's is ever removed.
+/// The file that a listening socket is bound to. Names it by device and inode, so that no other server's is ever
+/// removed.
 struct UnixSocketFile {
-  /// Others hold the directory's lock for some system calls. A process that holds it for longer than this second is no server of ours.
+  /// Others hold the directory's lock for some system calls. A process that holds it for longer than this second is no
+  /// server of ours.
   private static let lockAttempts = 100
   private static let lockRetryMicroseconds: UInt32 = 10_000
 
@@ -13,16 +15,18 @@ struct UnixSocketFile {
   private let device: dev_t
   private let inode: ino_t
 
-  /// Binds the socket, with `permissions` from the first moment on. A socket that no process listens on any more is replaced; one that
-  /// is alive is not, nor is a file of another kind.
+  /// Binds the socket, with `permissions` from the first moment on. A socket that no process listens on any more is
+  /// replaced; one that is alive is not, nor is a file of another kind.
   static func bind(
     _ descriptor: Int32, to address: SocketAddress, permissions: mode_t
   ) throws(RPCServerError) -> UnixSocketFile {
     let path = address.host
-    // One server of the directory at a time: of two that find the same dead socket, the second must not remove the first's.
+    // One server of the directory at a time: of two that find the same dead socket, the second must not remove the
+    // first's.
     let directory = try lockDirectory(of: path)
     defer { close(directory) }
-    // The file gets the socket's permissions, less the umask: never more, not for a moment (bind(2) makes it so on Linux).
+    // The file gets the socket's permissions, less the umask: never more, not for a moment (bind(2) makes it so on
+    // Linux).
     fchmod(descriptor, permissions)
     if bind(descriptor, address) != 0 {
       guard errno == EADDRINUSE else { throw failure("bind", path) }

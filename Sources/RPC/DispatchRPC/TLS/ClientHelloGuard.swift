@@ -1,9 +1,9 @@
 // Bounds the length that a client may announce for its ClientHello.
 
-/// Looks over what a client sends before it encrypts. OpenSSL believes a length of up to 128 KiB and reserves as much when it has
-/// seen four bytes: a thousand such clients would cost 170 MB. Pure.
+/// Looks over what a client sends before it encrypts. OpenSSL believes a length of up to 128 KiB and reserves as much
+/// when it has seen four bytes: a thousand such clients would cost 170 MB. Pure.
 struct ClientHelloGuard {
-  /// Those of today have 2 KiB at most, with post-quantum key shares and a ticket.
+  /// Today's have 2 KiB at most, with post-quantum key shares and a ticket.
   static let maxBytes = 16 << 10
 
   private static let recordHeaderBytes = 5
@@ -19,8 +19,8 @@ struct ClientHelloGuard {
     case recordHeader
     case messageHeader
     case message
-    /// A record that OpenSSL passes over before a second ClientHello: CHANGE_CIPHER_SPEC (RFC 8446 §5), a warning, early data
-    /// that is refused.
+    /// A record that OpenSSL passes over before a second ClientHello: CHANGE_CIPHER_SPEC (RFC 8446 §5), a warning,
+    /// early data that is refused.
     case skippedRecord
     /// The bytes from here on have no such lengths.
     case over

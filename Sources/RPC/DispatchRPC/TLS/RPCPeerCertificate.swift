@@ -2,8 +2,8 @@
 
 import COpenSSL
 
-/// The names in a verified certificate. A name that is not plain text of its kind is left out as a whole, never cut short: a
-/// NUL in the middle must not make "admin" of "admin\0.example.com".
+/// The names in a verified certificate. A name that is not plain text of its kind is left out as a whole, never cut
+/// short: a NUL in the middle must not make "admin" of "admin\0.example.com".
 public struct RPCPeerCertificate: Hashable, Sendable {
   /// Subject alternative names of the kind URI, such as `spiffe://example.com/payments`. Printable ASCII.
   public var uris: [String]
@@ -11,8 +11,8 @@ public struct RPCPeerCertificate: Hashable, Sendable {
   public var dnsNames: [String]
   /// The subject's common name; `nil` if there is none or several. UTF-8 without control characters.
   public var commonName: String?
-  /// There are subject alternative names, of whatever kind, and whether or not they are plain text: the common name is then no
-  /// more than a description (RFC 9525, section 2).
+  /// There are subject alternative names, of whatever kind, and whether or not they are plain text: the common name is
+  /// then no more than a description (RFC 9525, section 2).
   public var hasAlternativeNames: Bool
 
   /// - Parameter hasAlternativeNames: those named, or others beside them.

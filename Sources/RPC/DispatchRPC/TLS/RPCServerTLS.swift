@@ -3,12 +3,12 @@
 import COpenSSL
 import Synchronization
 
-/// TLS 1.2 and 1.3. May serve several listeners and servers: those of gRPC, over HTTP/2, and those of HTTP/1.1, whose clients show
-/// no certificate.
+/// TLS 1.2 and 1.3. May serve several listeners and servers: those of gRPC, over HTTP/2, and those of HTTP/1.1, whose
+/// clients show no certificate.
 ///
-/// Clients resume their sessions for up to a day without showing their certificate again, and keep the identity that it gave
-/// them; not once it or an authority of its chain has expired, nor after a reload that changed the authorities. Nor does a connection outlive either: its client is
-/// asked to leave, and no call begins on it any more.
+/// Clients resume their sessions for up to a day without showing their certificate again, and keep the identity that it
+/// gave them; not once it or an authority of its chain has expired, nor after a reload that changed the authorities.
+/// Nor does a connection outlive either: its client is asked to leave, and no call begins on it any more.
 public final class RPCServerTLS: Sendable {
   /// The certificates that clients have to show.
   public enum Clients: Hashable, Sendable {
@@ -44,9 +44,9 @@ public final class RPCServerTLS: Sendable {
     contexts = Mutex(try Self.load(certificateChainFile, privateKeyFile, clients, previous: nil))
   }
 
-  /// Returns the name of the authority that issued the certificate, if the chain's file seems to lack it: neither that file nor the one
-  /// of clients' authorities has its certificate, and it is no root of this machine. Clients that do not trust that authority itself
-  /// cannot verify the certificate then.
+  /// Returns the name of the authority that issued the certificate, if the chain's file seems to lack it: neither that
+  /// file nor the one of clients' authorities has its certificate, and it is no root of this machine. Clients that do
+  /// not trust that authority itself cannot verify the certificate then.
   public func missingIssuer() throws(RPCTLSError) -> String? {
     let authorities: TLSCertificateList? =
       switch clients {
@@ -56,8 +56,9 @@ public final class RPCServerTLS: Sendable {
     return try TLSCertificateList(certificateChainFile).unknownIssuer(besides: authorities)
   }
 
-  /// Reads all files again: new connections get what they say now. All or nothing. Running connections stay as they are, but for
-  /// those whose clients' authorities are gone. It reads files and checks signatures, so never call it on an event loop.
+  /// Reads all files again: new connections get what they say now. All or nothing. Running connections stay as they
+  /// are, but for those whose clients' authorities are gone. It reads files and checks signatures, so never call it on
+  /// an event loop.
   public func reload() throws(RPCTLSError) {
     let old = current
     let new = try Self.load(certificateChainFile, privateKeyFile, clients, previous: old)

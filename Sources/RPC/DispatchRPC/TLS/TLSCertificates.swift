@@ -31,8 +31,8 @@ final class TLSCertificateList {
 }
 
 extension TLSCertificateList {
-  /// The name of the authority that issued the first certificate, if clients may lack its certificate: neither is it in the list or in
-  /// the other one, nor is it a root of this machine.
+  /// The name of the authority that issued the first certificate, if clients may lack its certificate: neither is it in
+  /// the list or in the other one, nor is it a root of this machine.
   func unknownIssuer(besides other: TLSCertificateList?) -> String? {
     let leaf = certificates[0]
     let known = certificates.dropFirst() + (other?.certificates ?? [])

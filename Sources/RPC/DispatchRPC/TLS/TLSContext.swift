@@ -27,7 +27,8 @@ package enum ApplicationProtocol: UInt8, Sendable, CustomStringConvertible {
 final class TLSContext: @unchecked Sendable {
   // Sendable because: an SSL_CTX may be used from several threads at once, and nothing of it is changed after `init`.
 
-  /// TLS 1.2: forward secrecy and authenticated encryption, nothing else. AES-128 first: it is the cheapest that is strong.
+  /// TLS 1.2: forward secrecy and authenticated encryption, nothing else. AES-128 first: it is the cheapest that is
+  /// strong.
   private static let ciphers =
     "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"
     + "ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305"

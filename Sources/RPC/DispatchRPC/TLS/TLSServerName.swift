@@ -38,8 +38,8 @@ struct TLSServerName {
 
   var bytes: [UInt8] { Array(text.utf8) }
 
-  /// The server is told the name, and its certificate must have it among its subject alternative names; no check looks at its common
-  /// name (RFC 9525 §2).
+  /// The server is told the name, and its certificate must have it among its subject alternative names; no check looks
+  /// at its common name (RFC 9525 §2).
   func require(of ssl: OpaquePointer) {
     let parameters = SSL_get0_param(ssl)
     X509_VERIFY_PARAM_set_hostflags(

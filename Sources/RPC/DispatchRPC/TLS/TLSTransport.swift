@@ -4,8 +4,8 @@ import CEpoll
 import COpenSSL
 import Glibc
 
-/// OpenSSL reads from and writes to the socket by way of this module's `BIO`: one recv(2) or send(2) where the socket has or takes
-/// no more, and never a SIGPIPE.
+/// OpenSSL reads from and writes to the socket by way of this module's `BIO`: one recv(2) or send(2) where the socket
+/// has or takes no more, and never a SIGPIPE.
 final class TLSTransport: Transport {
   private enum State {
     case handshaking

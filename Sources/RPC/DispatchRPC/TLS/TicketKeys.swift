@@ -3,7 +3,8 @@
 import COpenSSL
 import Synchronization
 
-/// A ticket is sealed with the newest key and opened with it or the one before, so that it lives for one to two rotations.
+/// A ticket is sealed with the newest key and opened with it or the one before, so that it lives for one to two
+/// rotations.
 final class TicketKeys: Sendable {
   /// As long as a ticket may be used.
   static let rotationTime = Duration.seconds(60 * 60)

@@ -26,8 +26,9 @@ enum GRPCTimeout {
     return overflow ? .max : product
   }
 
-  /// Rounded up: the server must not give up before the client does. Calls that are sent soon after they began then have the
-  /// same value, which header compression sends as one byte; a value of its own for each call would be new in both tables.
+  /// Rounded up: the server must not give up before the client does. Calls that are sent soon after they began then
+  /// have the same value, which header compression sends as one byte; a value of its own for each call would be new in
+  /// both tables.
   static func write(nanoseconds: UInt64, into output: inout [UInt8]) {
     for (character, unit) in units {
       let number = nanoseconds / unit + (nanoseconds % unit == 0 ? 0 : 1)

@@ -4,9 +4,9 @@ internal import Encodings
 
 /// An ordered multimap of names and values.
 ///
-/// Names are lower-case ASCII letters, digits, `-`, `_` and `.`. A name ending in `-bin` has bytes for a value, which travel
-/// in Base64; any other has printable ASCII without leading or trailing spaces (PROTOCOL-HTTP2.md, "Custom-Metadata").
-/// Names that HTTP/2 or gRPC use themselves (`content-type`, `te`, `grpc-status`, …) are refused;
+/// Names are lower-case ASCII letters, digits, `-`, `_` and `.`. A name ending in `-bin` has bytes for a value, which
+/// travel in Base64; any other has printable ASCII without leading or trailing spaces (PROTOCOL-HTTP2.md,
+/// "Custom-Metadata"). Names that HTTP/2 or gRPC use themselves (`content-type`, `te`, `grpc-status`, …) are refused;
 /// `grpc-status-details-bin` and other `grpc-…-bin` names are the application's.
 public struct Metadata: Hashable, Sendable {
   public struct Entry: Hashable, Sendable {

@@ -5,8 +5,8 @@ enum PercentEncoding {
   /// must arrive. Encoding makes it at most three times as long.
   static let messageLimitBytes = 1 << 10
 
-  /// Printable ASCII but `%` stays as it is; every other byte of the UTF-8 becomes `%XX`. The message ends at the limit,
-  /// never inside of a character.
+  /// Printable ASCII but `%` stays as it is; every other byte of the UTF-8 becomes `%XX`. The message ends at the
+  /// limit, never inside of a character.
   static func encode(_ message: String, into output: inout [UInt8]) {
     for byte in message[..<end(of: message)].utf8 {
       if (0x20...0x7E).contains(byte), byte != UInt8(ascii: "%") {

@@ -11,7 +11,8 @@ public struct RPCError: Error, Hashable, Sendable {
   /// On the client: how far the call surely did not get.
   public var progress: RPCProgress
 
-  /// The call never reached the application, so that it may be retried whatever it does (gRFC A6, "transparent retries").
+  /// The call never reached the application, so that it may be retried whatever it does (gRFC A6, "transparent
+  /// retries").
   public var isUnprocessed: Bool { progress <= .unprocessed }
 
   public init(code: RPCCode, message: String, metadata: Metadata = Metadata(), progress: RPCProgress = .sent) {

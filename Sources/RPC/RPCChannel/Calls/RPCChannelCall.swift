@@ -79,8 +79,8 @@ public final class RPCChannelCall: Sendable {
     state = Mutex(State(options.attempts ?? policy.attempts))
   }
 
-  /// Ends the call with CANCELLED, unless it ends otherwise at the same time, and resets its stream if a server has it. A call
-  /// that has not begun ends as soon as it begins.
+  /// Ends the call with CANCELLED, unless it ends otherwise at the same time, and resets its stream if a server has it.
+  /// A call that has not begun ends as soon as it begins.
   public func cancel() {
     finish(.failure(.cancelledHere))
   }

@@ -4,11 +4,12 @@ internal import DispatchPool
 public import DispatchRPC
 internal import Synchronization
 
-/// As `RPCClientStream`, whose rules hold: messages come as they are asked for, and a producer waits while `isWritable` is
-/// false. All of it may be called from any thread.
+/// As `RPCClientStream`, whose rules hold: messages come as they are asked for, and a producer waits while `isWritable`
+/// is false. All of it may be called from any thread.
 ///
-/// Until the server has begun to answer, a failed attempt may be followed by another (`RPCMethodPolicy`), for which what was
-/// sent is kept; more than `RPCChannelConfiguration.retryBufferBytesPerStream` is not, and the stream not retried then.
+/// Until the server has begun to answer, a failed attempt may be followed by another (`RPCMethodPolicy`), for which
+/// what was sent is kept; more than `RPCChannelConfiguration.retryBufferBytesPerStream` is not, and the stream not
+/// retried then.
 public final class RPCChannelStream: Sendable {
   public typealias EventHandler = @Sendable (RPCChannelStream, RPCClientStreamEvent) -> Void
 
@@ -210,7 +211,8 @@ extension RPCChannelStream {
       return end(.failure(refusal))
     }
     let previous = state.withLock { $0.attempts.previous }
-    // Under the lock, so that nothing that is sent meanwhile overtakes what was sent before. Events come later, on the loop.
+    // Under the lock, so that nothing that is sent meanwhile overtakes what was sent before. Events come later, on the
+    // loop.
     let (opened, demand, wasFull) = state.withLock { state -> (RPCClientStream?, Int, Bool) in
       guard state.isWaiting else { return (nil, 0, false) }
       let stream = lease.connection.connection.openStream(

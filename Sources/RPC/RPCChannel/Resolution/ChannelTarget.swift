@@ -19,8 +19,8 @@ enum ChannelTarget: Equatable {
   case names([Name])
   case unix(path: String)
 
-  /// `host:port`, `dns:///host:port`, `ipv4:address:port`, `ipv6:[address]:port`, `unix:path`, `unix:///path`; lists have
-  /// commas between.
+  /// `host:port`, `dns:///host:port`, `ipv4:address:port`, `ipv6:[address]:port`, `unix:path`, `unix:///path`; lists
+  /// have commas between.
   init(_ text: String) throws(TargetError) {
     if let path = text.removing("unix://") ?? text.removing("unix:") {
       guard !path.isEmpty else { throw TargetError(reason: "the target '\(text)' has no path") }

@@ -18,8 +18,8 @@ public struct RPCMethodPolicy: Sendable, Hashable {
   }
 }
 
-/// The number of tries. A call that certainly did not reach the server's application is always sent again, within bounds
-/// (A6, "transparent retries").
+/// The number of tries. A call that certainly did not reach the server's application is always sent again, within
+/// bounds (A6, "transparent retries").
 public enum RPCAttempts: Sendable, Hashable {
   case once
   /// One after the other. Only for calls that may happen twice.
@@ -62,8 +62,8 @@ public struct RPCRetryPolicy: Sendable, Hashable {
 
 /// gRFC A6's RetryThrottlingPolicy, for a channel: no retries while too much fails.
 ///
-/// A bucket of tokens that starts full: a failure takes one, a success puts `tokenRatio` back; at half or less nothing is
-/// tried again.
+/// A bucket of tokens that starts full: a failure takes one, a success puts `tokenRatio` back; at half or less nothing
+/// is tried again.
 public struct RPCRetryThrottling: Sendable, Hashable {
   public var maximumTokens: Double
   public var tokenRatio: Double

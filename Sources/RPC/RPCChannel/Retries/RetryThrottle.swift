@@ -1,4 +1,5 @@
-// A channel's tokens: when so much fails that trying again only adds to it (gRFC A6, "Throttling Retry Attempts"). Pure.
+// A channel's tokens: when so much fails that trying again only adds to it (gRFC A6, "Throttling Retry Attempts").
+// Pure.
 
 struct RetryThrottle: Equatable {
   private let configuration: RPCRetryThrottling

@@ -69,8 +69,8 @@ enum ConsoleAction: Sendable, Hashable {
 
   /// Does it. Returns a number of archived events after an erasure, otherwise 0.
   ///
-  /// - Parameter settings: the profile's switches as they were read, because the API sets all of them at once; `nil` where the
-  ///   operator may not read them, and is refused.
+  /// - Parameter settings: the profile's switches as they were read, because the API sets all of them at once; `nil`
+  ///   where the operator may not read them, and is refused.
   func perform(
     by calls: OperatorCalls, applicationID: String, profileID: String, target: String, settings: V1.UnlockSettings?,
     reason: String

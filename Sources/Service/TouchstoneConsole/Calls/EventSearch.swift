@@ -26,7 +26,8 @@ struct EventSearch: Sendable {
 
   /// The events that one call of ListEvents looks at.
   private static let window: UInt64 = 10_000
-  /// Parts that are searched for a page, each 16 times as long as the one before: a profile's events are found by an index.
+  /// Parts that are searched for a page, each 16 times as long as the one before: a profile's events are found by an
+  /// index.
   private static let maximumSteps = 4
   /// Pages that are read of one part.
   private static let maximumPages = 12

@@ -8,8 +8,8 @@ struct SessionTable: Sendable {
   static let idleTime = Duration.seconds(15 * 60)
   /// In all: a working day.
   static let absoluteTime = Duration.seconds(8 * 60 * 60)
-  /// Sessions of one operator, in several browsers. At the limit the oldest one ends, so that a forgotten one locks no operator out. There are at
-  /// most 256 operators.
+  /// Sessions of one operator, in several browsers. At the limit the oldest one ends, so that a forgotten one locks no
+  /// operator out. There are at most 256 operators.
   static let maximumPerOperator = 8
 
   /// A digest of the session's id, so that the time of a look-up shows nothing of other ids.
@@ -60,7 +60,8 @@ struct SessionTable: Sendable {
       operatorName: operatorName, formToken: formToken, address: address.subscriber, beganAt: now, usedAt: now)
   }
 
-  /// - Parameter isByPerson: false for a request that a page makes by itself, which does not keep the session from idling out.
+  /// - Parameter isByPerson: false for a request that a page makes by itself, which does not keep the session from
+  ///   idling out.
   mutating func use(
     _ key: Key, from address: SocketAddress, isByPerson: Bool = true, at now: MonotonicTime
   ) -> OnUse {

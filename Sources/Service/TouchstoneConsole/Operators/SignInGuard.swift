@@ -4,8 +4,8 @@
 internal import DispatchRPC
 internal import TouchstoneCrypto
 
-/// Counts each attempt as a failure before its password is verified, and takes that back after a success: attempts that come at
-/// one time get no more guesses than others. Names that no operator has are treated alike.
+/// Counts each attempt as a failure before its password is verified, and takes that back after a success: attempts that
+/// come at one time get no more guesses than others. Names that no operator has are treated alike.
 ///
 /// A browser that proves an earlier sign-in of the operator (`BrowserProofs`) counts apart, and only there: strangers
 /// lock no operator out of it, whichever address they share with the operator. Its proof allows no more guesses than a

@@ -2,8 +2,8 @@
 
 internal import DispatchHTTP
 
-/// A piece of a page. Markup comes from literals in the code alone; every other text that is put into one is escaped. A text that
-/// people wrote belongs between tags or into an attribute with quotes, and never into a tag's name.
+/// A piece of a page. Markup comes from literals in the code alone; every other text that is put into one is escaped. A
+/// text that people wrote belongs between tags or into an attribute with quotes, and never into a tag's name.
 struct HTML: Sendable, ExpressibleByStringInterpolation {
   private(set) var text: String
 

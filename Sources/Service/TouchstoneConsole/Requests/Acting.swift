@@ -42,7 +42,8 @@ extension Console {
   func act(_ visit: Visit) async -> HTTPResponse {
     guard let order = order(visit) else { return malformed(visit.request) }
     let reason = visit.field(Form.Field.reason)
-    // The page has no such button for this role, so the form is not the page's: the service refuses it, and writes the event.
+    // The page has no such button for this role, so the form is not the page's: the service refuses it, and writes the
+    // event.
     guard visit.operator.mayCall(order.action.method) else { return await perform(order, reason, visit, nil) }
     let profile: V1.GetProfileResponse
     do throws(CallFailure) {

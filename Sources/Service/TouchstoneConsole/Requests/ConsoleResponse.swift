@@ -45,7 +45,8 @@ extension HTTPResponse {
   }
 }
 
-/// The console's cookies. If the browser speaks TLS, their names bind them to this host, and to TLS (RFC 6265bis §4.1.3).
+/// The console's cookies. If the browser speaks TLS, their names bind them to this host, and to TLS (RFC 6265bis
+/// §4.1.3).
 enum ConsoleCookie {
   /// Several times as long as a session id.
   static let maximumBytes = 256

@@ -4,8 +4,8 @@
 internal import DispatchHTTP
 
 enum RequestOrigin {
-  /// Every browser of the last years sends one of the two fields with a form, and no page of another site can choose them
-  /// (Fetch Standard; Fetch Metadata). A request with neither is refused.
+  /// Every browser of the last years sends one of the two fields with a form, and no page of another site can choose
+  /// them (Fetch Standard; Fetch Metadata). A request with neither is refused.
   ///
   /// - Parameter url: the console's, if a proxy may have changed the request's host.
   static func isOwn(_ head: HTTPRequestHead, isEncrypted: Bool, url: ConsoleURL? = nil) -> Bool {
@@ -18,7 +18,8 @@ enum RequestOrigin {
     return origins.isEmpty || origins.count == 1 && isOwn(origin: origins[0], head, isEncrypted: isEncrypted)
   }
 
-  /// Whether the browser speaks TLS: with this process, or with a proxy on this machine, which the form's origin then shows.
+  /// Whether the browser speaks TLS: with this process, or with a proxy on this machine, which the form's origin then
+  /// shows.
   static func isBehindTLS(_ head: HTTPRequestHead, isEncrypted: Bool) -> Bool {
     isEncrypted || head.fields.values(of: "origin").first?.hasPrefix("https://") == true
   }

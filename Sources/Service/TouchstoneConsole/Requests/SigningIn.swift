@@ -109,7 +109,8 @@ extension Console {
     var response = redirect(to: attempt.page)
     let isSecure = RequestOrigin.isBehindTLS(request.head, isEncrypted: request.isEncrypted)
     response.fields.append(("Set-Cookie", ConsoleCookie.session(id, isSecure: isSecure)))
-    // An earlier session, or another program on this machine, may have left a cookie of the other name, which could hide this one.
+    // An earlier session, or another program on this machine, may have left a cookie of the other name, which could
+    // hide this one.
     response.fields.append(("Set-Cookie", ConsoleCookie.endOfSession(isSecure: !isSecure)))
     let proofs = browsers.renewed(
       ConsoleCookie.browser(in: request), of: account.name, attempt.hash, attempt.browser, at: clock())

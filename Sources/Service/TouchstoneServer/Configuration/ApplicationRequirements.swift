@@ -1,4 +1,5 @@
-// The sections `applications:` and `attestation:` of a file, for a command that judges proofs by them and serves nothing.
+// The sections `applications:` and `attestation:` of a file, for a command that judges proofs by them and serves
+// nothing.
 
 internal import SettingFiles
 package import TouchstoneAttestation

@@ -7,8 +7,8 @@ internal import TouchstoneService
 internal import TouchstoneStore
 
 struct AttestationFiles: Hashable {
-  /// Certificates in PEM, which take the place of the built-in ones, so that a root that was withdrawn can be left out; `nil`:
-  /// Google's, which are built in.
+  /// Certificates in PEM, which take the place of the built-in ones, so that a root that was withdrawn can be left out;
+  /// `nil`: Google's, which are built in.
   var androidRoots: String?
   /// The same in place of Apple's, for App Attest.
   var appleRoots: String?

@@ -31,7 +31,8 @@ struct CallerSection {
     for node in nodes.prefix(Self.maximumCallers) { read(node, with: &reader) }
   }
 
-  /// Compares the callers with the transport: a certificate identifies a caller only if the service requests certificates.
+  /// Compares the callers with the transport: a certificate identifies a caller only if the service requests
+  /// certificates.
   func compare(with tls: TLSSettings?, servesUnixSocket: Bool, _ reader: inout SettingReader) {
     if tls?.clientAuthorities == nil {
       for place in certificatePlaces {

@@ -1,4 +1,5 @@
-// `limits:` of the configuration: bounds for the work and memory that all clients together, and each connection, may cause.
+// `limits:` of the configuration: bounds for the work and memory that all clients together, and each connection, may
+// cause.
 
 internal import DispatchRPC
 internal import SettingFiles

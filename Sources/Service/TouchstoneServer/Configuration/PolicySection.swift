@@ -1,4 +1,5 @@
-// `policies:` of the configuration. Nodes become definitions, and violations that the rules find get their place in the file.
+// `policies:` of the configuration. Nodes become definitions, and violations that the rules find get their place in the
+// file.
 
 internal import SettingFiles
 internal import TouchstonePolicy

@@ -54,7 +54,7 @@ enum ProofForms {
       read: { isOrigin($0) ? $0 : nil })
   }
 
-  /// Of a page: an app has no frames.
+  /// A page's alone: an app has no frames.
   static var topOrigin: TextForm<String> {
     TextForm(
       name: "a top origin", form: "https://HOST or http://localhost, either with a port",

@@ -5,7 +5,8 @@ internal import FilePermissions
 internal import TouchstoneStore
 
 extension ProcessConfiguration {
-  /// Reads the files that a start would read, except for the keys. Opens no store. Returns warnings, as `warnings` has them.
+  /// Reads the files that a start would read, except for the keys. Opens no store. Returns warnings, as `warnings` has
+  /// them.
   package func checkReferredFiles() throws(Failure) -> [String] {
     var lines = (directoryFailures + (try socketFailures())).flatMap(\.lines)
     var warnings: [String] = []
@@ -37,7 +38,8 @@ extension ProcessConfiguration {
     return failure(of: "tls.certificate", warning).lines
   }
 
-  /// The same check as when a start opens the store, and when it archives. A missing directory is made later, with mode 0700.
+  /// The same check as when a start opens the store, and when it archives. A missing directory is made later, with mode
+  /// 0700.
   private var directoryFailures: [Failure] {
     var directories: [(setting: String, path: String)] = []
     if store.isInDataDirectory { directories.append(("data_dir", dataDirectory)) }

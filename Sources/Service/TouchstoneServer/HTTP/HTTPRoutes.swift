@@ -9,8 +9,9 @@ internal import TouchstoneService
 
 /// The routes of a service. All but the console's read what is in memory, and answer at once.
 struct HTTPRoutes {
-  /// Shared caches may keep the keys for so long. A new key is published an hour before it signs (`keys rotate --after 1h`), so that
-  /// caches have it in time if replicas load it within 55 minutes; and a removed one is gone from them as soon.
+  /// Shared caches may keep the keys for so long. A new key is published an hour before it signs (`keys rotate --after
+  /// 1h`), so that caches have it in time if replicas load it within 55 minutes; and a removed one is gone from them as
+  /// soon.
   static let keysMaximumAge = 300
 
   static let keysPath = "/.well-known/jwks.json"
@@ -78,15 +79,16 @@ struct HTTPRoutes {
     }
   }
 
-  /// A client that takes the service for an OpenID Provider sends a code and a secret: read, so that its answer is not lost.
+  /// A client that takes the service for an OpenID Provider sends a code and a secret: read, so that its answer is not
+  /// lost.
   private static let maximumTokenRequestBytes = 8 << 10
   private static let refusal =
     "this service issues tokens to its callers over gRPC alone; here they can only be verified"
   private static var nothingToRequest: HTTPResponse { .text(.badRequest, "unsupported_response_type: \(refusal)") }
 
-  /// For verifiers of tokens, with every member that OpenID Connect Discovery 1.0 §3 requires. Both endpoints exist and refuse every
-  /// request, as those of a provider without clients do; "none" stands there because a list without elements may not. RS256, which
-  /// §3 also wants named, would be false.
+  /// For verifiers of tokens, with every member that OpenID Connect Discovery 1.0 §3 requires. Both endpoints exist and
+  /// refuse every request, as those of a provider without clients do; "none" stands there because a list without
+  /// elements may not. RS256, which §3 also wants named, would be false.
   private static func configuration(issuer: String, base: String) -> [UInt8] {
     var configuration = JSONObjectWriter()
     configuration.write("issuer", issuer)
@@ -136,8 +138,9 @@ struct HTTPRoutes {
     }
   }
 
-  /// Whether a browser on this machine may have sent the request for a page of another site, whose name leads here (DNS rebinding).
-  /// Over TLS the certificate would not fit that name. Clients beyond this machine may use any name, as monitoring in plaintext does.
+  /// Whether a browser on this machine may have sent the request for a page of another site, whose name leads here (DNS
+  /// rebinding). Over TLS the certificate would not fit that name. Clients beyond this machine may use any name, as
+  /// monitoring in plaintext does.
   private static func mayBeRebound(_ request: HTTPRequest, at name: String?) -> Bool {
     guard request.client.isLoopback, !request.isEncrypted, !request.head.hostIsAddress else { return false }
     // Browsers always send a host.

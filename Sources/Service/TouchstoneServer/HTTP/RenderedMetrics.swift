@@ -4,7 +4,8 @@ internal import DispatchRPC
 internal import Synchronization
 
 final class RenderedMetrics: Sendable {
-  /// Monitoring scrapes every 15 s or more seldom. Without a bound, clients that scrape without a pause keep a core busy.
+  /// Monitoring scrapes every 15 s or more seldom. Without a bound, clients that scrape without a pause keep a core
+  /// busy.
   static let interval = Duration.seconds(1)
 
   private struct Rendering {

@@ -48,8 +48,8 @@ package enum KeySource: Sendable {
     return try failing { () throws(KeyRingError) in try KeyRing.loadOrCreate(directory: path) }
   }
 
-  /// Adds an audit key to older keys without one. If that fails, as in a read-only directory, the service runs without an
-  /// audit key, and the log says so.
+  /// Adds an audit key to older keys without one. If that fails, as in a read-only directory, the service runs without
+  /// an audit key, and the log says so.
   private func addingAuditKey(to keys: KeyRing) throws(Failure) -> KeyRing {
     guard case .path(let path) = self, !isFile(path), (try? KeyStore.addMissingAuditKey(directory: path)) == true else {
       return keys

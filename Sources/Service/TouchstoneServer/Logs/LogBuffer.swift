@@ -2,7 +2,8 @@
 
 /// A bounded buffer of whole lines. A line that does not fit is dropped and counted.
 struct LogBuffer: Sendable {
-  /// Some 4,000 lines: a second of decisions on a machine whose stderr stands still. As much again may be in the writer's hands.
+  /// Some 4,000 lines: a second of decisions on a machine whose stderr stands still. As much again may be in the
+  /// writer's hands.
   static let maximumBytes = 1 << 20
 
   private var bytes: [UInt8] = []
@@ -29,7 +30,8 @@ struct LogBuffer: Sendable {
     return .first
   }
 
-  /// Swaps the lines with an empty buffer, whose memory serves the next ones. Returns how many lines were dropped before.
+  /// Swaps the lines with an empty buffer, whose memory serves the next ones. Returns how many lines were dropped
+  /// before.
   mutating func take(into lines: inout [UInt8]) -> Int {
     lines.removeAll(keepingCapacity: true)
     swap(&lines, &bytes)

@@ -7,7 +7,8 @@ internal import TouchstonePolicy
 package import TouchstoneService
 internal import TouchstoneStore
 
-/// Writes lines to stderr, in the format and from the level on that the configuration names. Logging does not wait for stderr.
+/// Writes lines to stderr, in the format and from the level on that the configuration names. Logging does not wait for
+/// stderr.
 package final class LogOutput: Sendable {
   private let style: LogStyle
   private let writer: LogWriter

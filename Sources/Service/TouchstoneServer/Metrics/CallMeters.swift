@@ -70,8 +70,8 @@ final class CallMeters: RPCServerObserver {
   }
 }
 
-/// The calls of one event loop that have begun and not ended, those that wait for their turn among them. Changed on the event loop,
-/// read on any thread.
+/// The calls of one event loop that have begun and not ended, those that wait for their turn among them. Changed on the
+/// event loop, read on any thread.
 final class RunningCallCount: Sendable {
   private let count = Atomic<Int>(0)
 

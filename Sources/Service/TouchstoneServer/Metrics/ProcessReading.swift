@@ -34,7 +34,8 @@ enum ProcessReading {
   /// In seconds since 1970.
   static func startTime() -> Double? {
     guard let stat = text(of: "/proc/self/stat"), let boot = bootTime() else { return nil }
-    // The second field is the name in parentheses, which may hold spaces. The 22nd is the start in clock ticks after the boot.
+    // The second field is the name in parentheses, which may hold spaces. The 22nd is the start in clock ticks after
+    // the boot.
     let fields = stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ")
     guard fields.count > 20, let ticks = Double(fields[20]) else { return nil }
     return boot + ticks / Double(sysconf(Int32(_SC_CLK_TCK)))

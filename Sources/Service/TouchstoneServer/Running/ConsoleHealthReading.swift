@@ -1,4 +1,5 @@
-// The state of the process for the console: read when a page is made, from memory, and from the database the list of its clients.
+// The state of the process for the console: read when a page is made, from memory, and from the database the list of
+// its clients.
 
 internal import DispatchRPC
 internal import TouchstoneConsole

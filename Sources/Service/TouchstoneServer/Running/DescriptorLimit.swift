@@ -8,7 +8,8 @@ internal import TouchstoneService
 
 /// The number of files that the process may have open (RLIMIT_NOFILE). Each connection takes one.
 struct DescriptorLimit {
-  /// For the store's files or its connections to the database, listeners, keys, the configuration, archives and backups.
+  /// For the store's files or its connections to the database, listeners, keys, the configuration, archives and
+  /// backups.
   static let reserve = 128
   /// An event loop's epoll and timer, and those of Dispatch beneath it.
   static let reservePerEventLoop = 4
@@ -30,7 +31,8 @@ struct DescriptorLimit {
   /// them more.
   private static let httpPart = 16
 
-  /// The number of connections that leaves the reserve free. With very few descriptors, half of them are for connections.
+  /// The number of connections that leaves the reserve free. With very few descriptors, half of them are for
+  /// connections.
   ///
   /// - Parameter others: the connections of other servers.
   func connections(eventLoops: Int, beside others: Int = 0) -> Int {

@@ -54,8 +54,8 @@ package enum Endpoint: Hashable {
     if case .unix = self { true } else { false }
   }
 
-  /// Returns a socket's path, and why other users can put their own socket there: callers would send it their passcodes. The
-  /// text follows the path and ": ".
+  /// Returns a socket's path, and why other users can put their own socket there: callers would send it their
+  /// passcodes. The text follows the path and ": ".
   var violation: (path: String, reason: String)? {
     guard case .unix(let path) = self else { return nil }
     return FileProtection.violation(onTheWayTo: path).map { (path, $0) }

@@ -172,7 +172,8 @@ package final class RunningService: Sendable {
         },
         storeFailed: { service.storeFailed() }, clockChecked: { service.clockChecked(isUsable: $0) },
         ended: { meters.noteSweep(isDone: $0) }))
-    // Its addresses are taken before callers are served, and its clients served after: an address in use leaves nothing half-started.
+    // Its addresses are taken before callers are served, and its clients served after: an address in use leaves nothing
+    // half-started.
     let http = try HTTPService(
       on: httpListeners, tls: tls,
       routes: HTTPRoutes(
@@ -251,10 +252,10 @@ package final class RunningService: Sendable {
     if let log { meters.registry.observe(log) }
   }
 
-  /// Replaces policies, callers, and what proofs of keys must lead to and applications demand of them, and reads certificates
-  /// and keys again from the same files. Evaluations that began under another revision of their policy become void (R36), and
-  /// so do those of removed callers (R34), and everything that was made with a removed key. If anything is wrong, it changes
-  /// nothing.
+  /// Replaces policies, callers, and what proofs of keys must lead to and applications demand of them, and reads
+  /// certificates and keys again from the same files. Evaluations that began under another revision of their policy
+  /// become void (R36), and so do those of removed callers (R34), and everything that was made with a removed key. If
+  /// anything is wrong, it changes nothing.
   ///
   /// Returns the ids of the keys.
   func reload(_ configuration: ProcessConfiguration) throws(Failure) -> String {

@@ -9,8 +9,8 @@ package import TouchstoneStore
 private let startPatience = Duration.seconds(10)
 private let retryInterval = Duration.milliseconds(250)
 
-/// Waits for one operation on the database at the beginning of a process. Retries for some seconds while the database is
-/// unreachable.
+/// Waits for one operation on the database at the beginning of a process. Retries for some seconds while the database
+/// is unreachable.
 package func withDatabase<Value: Sendable>(
   _ logger: Logger, _ body: @escaping @Sendable () async throws(StoreOpenError) -> Value
 ) throws(Failure) -> Value {

@@ -56,8 +56,8 @@ final class Archiving: Sendable {
     round.cancel()
   }
 
-  /// Calls `completion` when the present file is finished and the archiving claim is returned, so that other replicas may
-  /// archive.
+  /// Calls `completion` when the present file is finished and the archiving claim is returned, so that other replicas
+  /// may archive.
   func whenIdle(_ completion: @escaping @Sendable () -> Void) {
     queue.async(execute: completion)
   }

@@ -81,8 +81,8 @@ final class LogVerifying: @unchecked Sendable {
     return mustReadAgain
   }
 
-  /// A reading takes minutes. A database that failed over to a standby meanwhile may have other events at its end than the
-  /// database whose head was noted. An altered event is still altered when it is read again.
+  /// A reading takes minutes. A database that failed over to a standby meanwhile may have other events at its end than
+  /// the database whose head was noted. An altered event is still altered when it is read again.
   private func isNew(_ fault: EventChainVerifier.Fault) throws(StoreError) -> Bool {
     if try wasDropped(fault.sequence) { return true }
     defer { suspicion = fault }
@@ -137,7 +137,8 @@ final class LogVerifying: @unchecked Sendable {
 
   // MARK: Findings
 
-  /// If nothing is wrong, logs the head: an attacker that can rewrite the audit log may have no access to the process's log.
+  /// If nothing is wrong, logs the head: an attacker that can rewrite the audit log may have no access to the process's
+  /// log.
   private func concluded(_ reading: EventLogReading) {
     fault = reading.fault
     suspicion = nil

@@ -7,7 +7,8 @@ internal import TouchstonePolicy
 internal import TouchstoneService
 internal import TouchstoneStore
 
-/// Trust data that is too old is an error in the log and an event, and is no failure of the service: logins need none of it.
+/// Trust data that is too old is an error in the log and an event, and is no failure of the service: logins need none
+/// of it.
 final class TrustWatching: Sendable {
   /// Ages count in days.
   private static let interval = DispatchTimeInterval.seconds(60)

@@ -1,5 +1,5 @@
-// Identifies the caller of each call and checks its grants. A peer's identity is kept with its connection, and a refused
-// call becomes an event.
+// Identifies the caller of each call and checks its grants. A peer's identity is kept with its connection, and a
+// refused call becomes an event.
 
 internal import DispatchRPC
 internal import Logging
@@ -29,8 +29,8 @@ final class AccessControl: Sendable {
     self.logger = logger
   }
 
-  /// Takes effect for calls that begin later. A removed caller is unknown from then on, and what was sealed for it opens
-  /// for no other caller (R34).
+  /// Takes effect for calls that begin later. A removed caller is unknown from then on, and what was sealed for it
+  /// opens for no other caller (R34).
   func replace(_ callers: [CallerDefinition]?) {
     let replacement = Authorization(callers)
     authorization.withLock { $0 = replacement }
@@ -65,8 +65,8 @@ final class AccessControl: Sendable {
     return false
   }
 
-  /// Whether a call of an open method comes from a caller of the configuration. Nothing is refused, but a key that is wrong becomes an
-  /// event as elsewhere: otherwise a thief of keys could try them here unseen.
+  /// Whether a call of an open method comes from a caller of the configuration. Nothing is refused, but a key that is
+  /// wrong becomes an event as elsewhere: otherwise a thief of keys could try them here unseen.
   func knows(_ call: any IncomingContext) -> Bool {
     switch identify(call) {
     case .caller: return true
@@ -111,8 +111,9 @@ final class AccessControl: Sendable {
 
   // MARK: Refusals
 
-  /// Answers before the event is durable, and also if the event cannot be written: a refusal has no effect that could be
-  /// lost, an attacker must not keep calls waiting for the disk, and wrong credentials are refused even without a store.
+  /// Answers before the event is durable, and also if the event cannot be written: a refusal has no effect that could
+  /// be lost, an attacker must not keep calls waiting for the disk, and wrong credentials are refused even without a
+  /// store.
   private func refuse(
     _ call: any IncomingContext, _ refusal: AccessRefusal, _ caller: Caller?, _ method: MethodDescriptor.Number?,
     _ context: LoopContext
@@ -154,8 +155,8 @@ final class AccessControl: Sendable {
 
   // MARK: Handshakes
 
-  /// Only a certificate that was refused, or is missing, says who wants to call. A probe that closes, plaintext or a client that does not
-  /// trust the service is a line in the log and a count.
+  /// Only a certificate that was refused, or is missing, says who wants to call. A probe that closes, plaintext or a
+  /// client that does not trust the service is a line in the log and a count.
   func handshakeFailed(from client: SocketAddress, _ failure: RPCHandshakeFailure) {
     log(.failed, failure.reason)
     let refusal: AccessRefusal

@@ -6,8 +6,8 @@ internal import TouchstonePolicy
 internal import TouchstoneStore
 
 extension AccessRefusal {
-  /// Says what is wrong with the credentials or the grants. The store was not read, so the answer shows nothing of it. It has
-  /// no message for a person.
+  /// Says what is wrong with the credentials or the grants. The store was not read, so the answer shows nothing of it.
+  /// It has no message for a person.
   var rpcError: RPCError { Self.rpcErrors[self] ?? RPCError(code: .permissionDenied, message: "") }
 
   /// Encoded once: a refusal must cost the service less than the call costs the caller.
@@ -46,12 +46,11 @@ extension Caller {
 }
 
 extension EventDraft {
-  /// Names no application: the caller has no application granted, and could otherwise put events into another's log. The
-  /// event holds no text of the caller.
+  /// Names no application: the caller has no application granted, and could otherwise put events into another's log.
+  /// The event holds no text of the caller.
   ///
-  /// - Parameters:
-  ///   - claimedOperator: the name of an operator that was given, and not proven.
-  ///   - suppressed: the number of similar refusals without an event since the previous event.
+  /// - Parameters: - claimedOperator: the name of an operator that was given, and not proven. - suppressed: the number
+  ///   of similar refusals without an event since the previous event.
   static func refusedCall(
     _ refusal: AccessRefusal, _ caller: Caller?, by peer: RPCPeer, method: MethodDescriptor.Number?,
     claimedOperator: String? = nil, suppressed: Int, time: UnixTime

@@ -17,7 +17,8 @@ enum AccessRefusal: String, CaseIterable, Sendable {
   case keyInPlaintext = "KEY_IN_PLAINTEXT"
   /// No caller has this certificate.
   case certificateUnknown = "CERTIFICATE_UNKNOWN"
-  /// The TLS handshake failed on an address that asks for client certificates. There was no call, so no answer has this reason.
+  /// The TLS handshake failed on an address that asks for client certificates. There was no call, so no answer has this
+  /// reason.
   case certificateRefused = "CERTIFICATE_REFUSED"
   /// Several callers match the certificate, or it has several SPIFFE IDs.
   case certificateAmbiguous = "CERTIFICATE_AMBIGUOUS"
@@ -53,7 +54,7 @@ final class CallerGrants: Sendable {
   /// `nil`: all.
   private let applications: Set<ExactText>?
 
-  /// Those of a peer that is not identified.
+  /// The rights of a peer that is not identified.
   static let nobody = CallerGrants(CallerDefinition(name: ""))
 
   init(_ definition: CallerDefinition) {
@@ -78,8 +79,8 @@ final class CallerGrants: Sendable {
   }
 }
 
-/// A caller that a part of this process has identified itself, with its grants: a signed-in operator of the console. Nothing
-/// that a peer sends makes one.
+/// A caller that a part of this process has identified itself, with its grants: a signed-in operator of the console.
+/// Nothing that a peer sends makes one.
 public final class IdentifiedCaller: Sendable {
   let grants: CallerGrants
 
@@ -202,11 +203,11 @@ final class Authorization: Sendable {
   }
 }
 
-/// The names in a certificate, in the form in which callers are looked up: each with its kind before it, so that a common
-/// name never matches a host's name.
+/// The names in a certificate, in the form in which callers are looked up: each with its kind before it, so that a
+/// common name never matches a host's name.
 ///
-/// If a certificate has a SPIFFE ID, that is its only name: the workload may have chosen the other names itself.
-/// A common name counts only in a certificate without subject alternative names (RFC 9525, section 2).
+/// If a certificate has a SPIFFE ID, that is its only name: the workload may have chosen the other names itself. A
+/// common name counts only in a certificate without subject alternative names (RFC 9525, section 2).
 struct PeerNames {
   static let spiffeScheme = "spiffe://"
 

@@ -22,8 +22,8 @@ public struct CallerDefinition: Sendable {
   /// Longer names make the audit log hard to read.
   public static let maximumNameBytes = 64
 
-  /// Returns why the text cannot name a caller, in words that follow the field's name; `nil` if it can. Names are ASCII, so
-  /// that no two names look alike.
+  /// Returns why the text cannot name a caller, in words that follow the field's name; `nil` if it can. Names are
+  /// ASCII, so that no two names look alike.
   public static func violation(inName name: String) -> String? {
     guard (1...maximumNameBytes).contains(name.utf8.count), name.utf8.allSatisfy(isNameCharacter) else {
       return "must be 1 to \(maximumNameBytes) letters, digits, and . _ -"
@@ -52,7 +52,8 @@ public struct CallerDefinition: Sendable {
   }
 }
 
-/// Callers that the service identifies by their connection, without certificate or key. No other caller may have their names.
+/// Callers that the service identifies by their connection, without certificate or key. No other caller may have their
+/// names.
 public enum CallerByPath: String, Sendable, CaseIterable {
   /// Plaintext from this machine, by loopback or a Unix socket.
   case local

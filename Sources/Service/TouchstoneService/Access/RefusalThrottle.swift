@@ -1,11 +1,12 @@
-// Bounds the refusals that become events: an attacker can cause any number of them, and must neither fill the disk nor keep
-// the writer busy. Pure.
+// Bounds the refusals that become events: an attacker can cause any number of them, and must neither fill the disk nor
+// keep the writer busy. Pure.
 
 internal import DispatchRPC
 
 /// For each caller and reason, admits a few refusals at once, then one per interval, and counts the rest.
 struct RefusalThrottle {
-  /// Refusals with the same key are counted together. Every part comes from the configuration, so a peer cannot invent keys.
+  /// Refusals with the same key are counted together. Every part comes from the configuration, so a peer cannot invent
+  /// keys.
   struct Key: Hashable {
     /// `nil`: the caller was not identified. Names are ASCII, so they are equal if their bytes are.
     var caller: Caller?
@@ -23,7 +24,8 @@ struct RefusalThrottle {
 
   var bucketCount: Int { buckets.count }
 
-  /// Returns the number of similar refusals without an event since the previous event; `nil` if this one has no event, either.
+  /// Returns the number of similar refusals without an event since the previous event; `nil` if this one has no event,
+  /// either.
   mutating func admit(_ key: Key, at now: MonotonicTime) -> Int? {
     if buckets[key] == nil, !makeRoom(at: now) { return nil }
     return buckets[key, default: EventBucket(isFullAt: now)].admit(at: now, burst: Self.burst, interval: Self.interval)

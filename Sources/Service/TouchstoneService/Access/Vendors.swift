@@ -5,7 +5,8 @@ public import TouchstoneStore
 
 /// The vendors of one configuration. A class, because each call takes a reference to it.
 public final class Vendors: Sendable {
-  /// Members under one key are compared by their bytes, because two Unicode spellings of "é" are one key of a dictionary.
+  /// Members under one key are compared by their bytes, because two Unicode spellings of "é" are one key of a
+  /// dictionary.
   private let members: [String: [Member]]
 
   private struct Member: Sendable, Equatable {
@@ -13,7 +14,8 @@ public final class Vendors: Sendable {
     var vendor: Vendor
   }
 
-  /// - Parameter groups: the applications of each vendor, by the vendor's name. The last vendor of an application counts.
+  /// - Parameter groups: the applications of each vendor, by the vendor's name. The last vendor of an application
+  ///   counts.
   public init(_ groups: [(name: String, applicationIDs: [String])] = []) {
     var members: [String: [Member]] = [:]
     for group in groups {

@@ -128,7 +128,8 @@ extension TouchstoneService {
     exchange.deciding { [self] round in unlock(request, exchange, in: round) }
   }
 
-  /// Unlocks only a device that is bound in this application, because all applications of a vendor share its count (R8).
+  /// Unlocks only a device that is bound in this application, because all applications of a vendor share its count
+  /// (R8).
   private func unlock(
     _ request: V1.UnlockDeviceRequest, _ exchange: Exchange<V1.UnlockDeviceResponse>, in round: DecisionRound
   ) {
@@ -177,8 +178,8 @@ extension TouchstoneService {
     exchange.deciding { [self] round in unlock(kind, request, exchange, in: round) }
   }
 
-  /// Ends a lock before its time. A disabled secret stays disabled until it is set anew (R13), because an operator cannot
-  /// tell the owner from an attacker.
+  /// Ends a lock before its time. A disabled secret stays disabled until it is set anew (R13), because an operator
+  /// cannot tell the owner from an attacker.
   private func unlock(
     _ kind: Factor, _ request: V1.UnlockSecretRequest, _ exchange: Exchange<V1.UnlockSecretResponse>,
     in round: DecisionRound

@@ -9,7 +9,8 @@ internal import TouchstoneStore
 struct EventList: Sendable {
   /// Each read looks at `EventPage.maximumRows` at most. All together look at some 10,000 rows, which takes 30 ms.
   static let maximumReads = 10
-  /// A list with this many events answers instead of waiting for another permit, so a waiting list holds some 64 KiB at most.
+  /// A list with this many events answers instead of waiting for another permit, so a waiting list holds some 64 KiB at
+  /// most.
   static let maximumHeldEvents = 64
 
   private let filter: EventFilter

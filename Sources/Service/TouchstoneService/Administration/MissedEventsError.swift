@@ -4,8 +4,8 @@ internal import DispatchRPC
 internal import TouchstoneStore
 
 extension RequestError {
-  /// Returns an error if a reader that has read up to `sequence` would miss events: they were archived, or the log ends before
-  /// that event, because the database was put back to an earlier time. A reader that begins at 0 misses none.
+  /// Returns an error if a reader that has read up to `sequence` would miss events: they were archived, or the log ends
+  /// before that event, because the database was put back to an earlier time. A reader that begins at 0 misses none.
   ///
   /// - Parameter page: was read after the reader named the sequence. The log of a database only grows, so no event that
   ///   another process sealed before is beyond the page's end.

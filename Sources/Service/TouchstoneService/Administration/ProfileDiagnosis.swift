@@ -45,7 +45,7 @@ extension DiagnosisFacts {
       gestureLadder: policies.ladder(for: .gesture), now: now)
   }
 
-  /// Of the profile alone.
+  /// The diagnosis of the profile alone.
   init(of profile: ProfileRecord, _ bindings: [BindingRecord], _ policies: PolicyBook, now: UnixTime) {
     self.init(
       binding: nil, holdsAppAttestKey: false, report: nil, device: BiometryStanding(), profile: profile.standing,

@@ -1,12 +1,12 @@
-// The signatures of authorities that were verified before, so that each is verified once, and its certificate read once, and not for
-// each phone of a make.
+// The signatures of authorities that were verified before, so that each is verified once, and its certificate read
+// once, and not for each phone of a make.
 
 internal import TouchstoneAttestation
 
 /// A bounded set; the one that came first leaves it first.
 struct KnownSignatures: Sendable {
-  /// A few of each maker, and for keys that were provisioned remotely one of each phone, which come and go. Some 4 MiB, for a
-  /// certificate that was read takes many times its bytes.
+  /// A few of each maker, and for keys that were provisioned remotely one of each phone, which come and go. Some 4 MiB,
+  /// for a certificate that was read takes many times its bytes.
   static let maximumCount = 256
 
   private var signatures: Set<AuthoritySignature> = []

@@ -7,13 +7,13 @@ internal import TouchstoneStore
 
 /// The flow of a call whose person waits for it at each login.
 ///
-/// Pure: it has no clock, no I/O and no lock. What it learnt stays in it, so after a conflict it reads again and repeats
-/// nothing that stays true. `CallRunner` performs the steps.
+/// Pure: it has no clock, no I/O and no lock. What it learnt stays in it, so after a conflict it reads again and
+/// repeats nothing that stays true. `CallRunner` performs the steps.
 protocol CallMachine: Sendable {
   associatedtype Answer: CallAnswer
 
-  /// The count of the latest commit at an unknown name (R37). It is noted when the commit is durable. There is no default:
-  /// the toolchain's extractor of symbols (6.3.1) cannot read a property in an extension of this protocol.
+  /// The count of the latest commit at an unknown name (R37). It is noted when the commit is durable. There is no
+  /// default: the toolchain's extractor of symbols (6.3.1) cannot read a property in an extension of this protocol.
   var nameCount: NameCount? { get }
 
   mutating func began() -> CallStep<Answer>

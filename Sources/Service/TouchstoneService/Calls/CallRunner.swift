@@ -9,7 +9,8 @@ internal import TouchstoneStore
 /// One call's machine, and the shell around it: it performs a step, returns to the call's event loop, and hands in the
 /// result. It counts the conflicts, records the spans, and refuses the call where a step fails.
 ///
-/// `@unchecked Sendable`: the guard is the call's event loop, on which every function but a completion's first line runs.
+/// `@unchecked Sendable`: the guard is the call's event loop, on which every function but a completion's first line
+/// runs.
 final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
   private let service: TouchstoneService
   private let exchange: Exchange<Machine.Answer.Response>

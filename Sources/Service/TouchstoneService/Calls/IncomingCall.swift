@@ -31,7 +31,8 @@ public protocol IncomingContext: AnyObject, Sendable {
   var isCancelled: Bool { get }
   /// The first value of this name, which is in lower case. Each call searches again.
   func metadata(_ name: String) -> String?
-  /// Tells the transport that the caller is known, by this name, and may call the method. Called on the event loop only.
+  /// Tells the transport that the caller is known, by this name, and may call the method. Called on the event loop
+  /// only.
   func admitted(of caller: String)
   /// The caller whose call was admitted first on the connection; `nil`: none yet. May be read on any thread.
   var admittedCaller: String? { get }
@@ -52,10 +53,11 @@ extension IncomingContext {
   public var admittedCaller: String? { nil }
 }
 
-/// A unary call that waits for its one answer. The first answer counts. An answer to a call that has ended does nothing.
+/// A unary call that waits for its one answer. The first answer counts. An answer to a call that has ended does
+/// nothing.
 public protocol IncomingCall: IncomingContext {
-  /// Tells the transport that the call only waits for its turn now, in a queue that is bounded and fair among callers: it
-  /// takes no room from other calls until `stopWaiting`. Both may be called from any thread.
+  /// Tells the transport that the call only waits for its turn now, in a queue that is bounded and fair among callers:
+  /// it takes no room from other calls until `stopWaiting`. Both may be called from any thread.
   func startWaiting()
   func stopWaiting()
   func respond(_ message: [UInt8])

@@ -87,7 +87,7 @@ struct RequestError: Error {
     /// Used in denials, for the old secret, whose failure was counted.
     static let wrongSecret = "WRONG_SECRET"
 
-    /// Those that refused calls are counted by. A reason that is not here counts by its call's status.
+    /// The reasons by which refused calls are counted. A reason that is not here counts by its call's status.
     static let counted = [
       primaryAuthenticationTooOld, ticketInvalid, deviceBoundToAnotherProfile, tooManyBindings, attestationRequired,
       passkeysNotServed, attestationContradictsProtection, trustDataTooOld, appAssertionRequired,

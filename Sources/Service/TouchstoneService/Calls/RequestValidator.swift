@@ -85,7 +85,8 @@ struct RequestValidator {
     if let reason = VisibleText.violation(in: text, bytes: bytes, hasLines: hasLines) { refuse(field(), reason) }
   }
 
-  /// The size of a reason in the audit log (types.proto), which says why an operator ended, unlocked, changed or erased something.
+  /// The size of a reason in the audit log (types.proto), which says why an operator ended, unlocked, changed or erased
+  /// something.
   static let reasonBytes = 1...256
 
   /// The log keeps it for good, and shows it in one line.
@@ -141,8 +142,9 @@ struct RequestValidator {
     return posture
   }
 
-  /// Returns `nil` if it refuses the version. A missing version is the developer's fault, so the person gets no message (R2). No rule
-  /// compares versions of Android and browsers, whose makers also give names: a version without a number is 0 there.
+  /// Returns `nil` if it refuses the version. A missing version is the developer's fault, so the person gets no message
+  /// (R2). No rule compares versions of Android and browsers, whose makers also give names: a version without a number
+  /// is 0 there.
   mutating func osVersion(
     _ text: String, _ field: @autoclosure FieldPath, on platform: Platform
   ) -> OSVersion? {
@@ -192,8 +194,8 @@ struct RequestValidator {
 
   // MARK: Secrets
 
-  /// Reads a passcode that is tried. An impossible length (R16) is a bad request, not an attempt (R10). Other rules for new
-  /// passcodes are not checked: "1111" is a wrong passcode.
+  /// Reads a passcode that is tried. An impossible length (R16) is a bad request, not an attempt (R10). Other rules for
+  /// new passcodes are not checked: "1111" is a wrong passcode.
   mutating func passcode(_ proof: V1.PasscodeProof, _ field: @autoclosure FieldPath) -> OfferedSecret {
     guard Passcode.canBeRight(proof.passcode) else {
       let lengths = Passcode.lengths

@@ -1,7 +1,7 @@
 // Collects the signature checks of one pass of an event loop, and does them together.
 //
-// A verification costs as much as a dozen whole calls (49 µs and 4 µs). If one connection brings a hundred of them, idle
-// cores take a part.
+// A verification costs as much as a dozen whole calls (49 µs and 4 µs). If one connection brings a hundred of them,
+// idle cores take a part.
 
 internal import Dispatch
 internal import Synchronization
@@ -77,7 +77,8 @@ final class VerificationWorkers: Sendable {
     for (completion, result) in zip(completions[parts[0]], results) { completion(result) }
   }
 
-  /// On another thread, however idle the cores are: on the event loop, one check of a costly algorithm would delay every call.
+  /// On another thread, however idle the cores are: on the event loop, one check of a costly algorithm would delay
+  /// every call.
   func run(
     _ check: @escaping @Sendable () -> Bool, on loop: some CallLoop, completion: @escaping VerificationBatch.Completion
   ) {

@@ -19,7 +19,8 @@ extension Platform {
     }
   }
 
-  /// Ignores case: Apple writes "iOS", and Android's own name is "Android". Allocates no memory, because the text is small.
+  /// Ignores case: Apple writes "iOS", and Android's own name is "Android". Allocates no memory, because the text is
+  /// small.
   init?(wireName: String) {
     guard wireName.utf8.count <= Self.longestWireName else { return nil }
     switch wireName.lowercased() {

@@ -1,7 +1,7 @@
 // The app's word for an attempt by the key: an assertion by the App Attest key that vouched for the binding (R43).
 //
-// It is verified before the key's own signature, and what is wrong with it has one answer for all bindings, whether they have no
-// such key or another one. Nothing is counted: the app sends the attempt again with a new one.
+// It is verified before the key's own signature, and what is wrong with it has one answer for all bindings, whether
+// they have no such key or another one. Nothing is counted: the app sends the attempt again with a new one.
 
 internal import TouchstoneAttestation
 internal import TouchstoneCodec

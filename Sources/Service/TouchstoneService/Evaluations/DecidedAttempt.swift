@@ -101,8 +101,8 @@ final class DecidedAttempt: Sendable {
     return changes
   }
 
-  /// Raises the counter of the passkey or of the App Attest key. If another replica took an assertion at the same time, only
-  /// one of the two commits succeeds.
+  /// Raises the counter of the passkey or of the App Attest key. If another replica took an assertion at the same time,
+  /// only one of the two commits succeeds.
   private var counterChanges: [Change] {
     guard terms.proof.assertion != nil || terms.appAssertion != nil, let binding = subject.binding else { return [] }
     if let assertion = terms.proof.assertion { return assertion.counterChange(binding).map { [$0] } ?? [] }
@@ -113,8 +113,8 @@ final class DecidedAttempt: Sendable {
     ]
   }
 
-  /// A refusal that depends on the secret's standing also requires that the standing is current. For a named profile, its
-  /// requirement does (`nameRequirements`).
+  /// A refusal that depends on the secret's standing also requires that the standing is current. For a named profile,
+  /// its requirement does (`nameRequirements`).
   private var secretChanges: [Change] {
     guard case .secret(let secret) = terms.proof else { return [] }
     guard let standing = decision.secret else { return subject.binding == nil ? [] : [.require(subject.profile)] }

@@ -198,7 +198,8 @@ extension TouchstoneService {
 
   // MARK: InvalidateEvaluation
 
-  /// Idempotent: what is unknown or finished is as invalid as it can be. An expired one is not: the clock may be set back.
+  /// Idempotent: what is unknown or finished is as invalid as it can be. An expired one is not: the clock may be set
+  /// back.
   @Sendable private func invalidateEvaluation(
     _ request: V1.InvalidateEvaluationRequest, _ exchange: Exchange<V1.InvalidateEvaluationResponse>
   ) throws(RequestError) {

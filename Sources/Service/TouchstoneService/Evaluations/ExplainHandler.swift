@@ -1,5 +1,5 @@
-// ExplainEvaluation: what BeginEvaluation would answer, and by which rules. Opens nothing, writes nothing. Operators are told what
-// is stored, also of a profile's name.
+// ExplainEvaluation: what BeginEvaluation would answer, and by which rules. Opens nothing, writes nothing. Operators
+// are told what is stored, also of a profile's name.
 
 internal import TouchstoneCodec
 internal import TouchstonePolicy

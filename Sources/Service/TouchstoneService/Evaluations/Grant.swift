@@ -61,11 +61,11 @@ struct Grant: Sendable {
   /// One each of binding, device, profile, token and evaluation, and a passkey's sign count.
   static let mostChanges = 6
 
-  /// The success depends on the standings of binding, device and profile, so all must still be as they were read. A record
-  /// that the decision replaces is compared when it is written.
+  /// The success depends on the standings of binding, device and profile, so all must still be as they were read. A
+  /// record that the decision replaces is compared when it is written.
   ///
-  /// - Parameters:
-  ///   - provenFamily: the family in a posture that came with a proof by the device's key. A success of another factor proves
+  /// - Parameters: - provenFamily: the family in a posture that came with a proof by the device's key. A success of
+  ///   another factor proves
   ///     nothing about the device.
   ///   - assertion: of a passkey; `nil`: another factor succeeded.
   func changes(

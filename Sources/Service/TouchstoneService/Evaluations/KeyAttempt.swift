@@ -73,7 +73,8 @@ struct KeyAttempt: AttemptMachine {
       return conclude(factor, isValid: verdict ?? false, on: subject, at: moment)
     }
     if let offered = terms.appAssertion { return verify(offered, beside: signature, subject, at: moment) }
-    // This rests on the policy and the request alone. A posture of another platform is none of an iPhone's binding (R38).
+    // This rests on the policy and the request alone. A posture of another platform is none of an iPhone's binding
+    // (R38).
     guard terms.policy.requiresAppAssertion, terms.posture.platform.hasAppAttest else {
       return verify(signature, by: factor, subject, at: moment)
     }

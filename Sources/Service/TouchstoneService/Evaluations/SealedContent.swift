@@ -67,7 +67,7 @@ struct SealedTicket: Hashable {
       }
     }
 
-    /// That it is there, as it was read.
+    /// Requires that it is there, as it was read.
     func requirement(in records: HolderRecords) -> Change {
       switch self {
       case .known: .require(records.profile)

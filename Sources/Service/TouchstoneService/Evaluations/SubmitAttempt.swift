@@ -7,7 +7,8 @@ internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// Everything that one attempt is about and that stays the same on its way. It is a class because each step passes it on.
+/// Everything that one attempt is about and that stays the same on its way. It is a class because each step passes it
+/// on.
 final class AttemptTerms: Sendable {
   let applicationID: String
   let caller: Caller

@@ -1,6 +1,7 @@
 // A few permits and a queue for them, fair among callers, then applications, then names. Pure.
 
-/// Each permit is held until its tenant leaves. A request that finds no permit waits for one, or is refused if too many wait.
+/// Each permit is held until its tenant leaves. A request that finds no permit waits for one, or is refused if too many
+/// wait.
 ///
 /// After each `leave`, call `next` until it returns `nil`. Then no permit stays free that a waiting request may take.
 struct FairPermits<Item: Sendable>: Sendable {

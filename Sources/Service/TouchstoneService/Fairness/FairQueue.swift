@@ -1,7 +1,8 @@
 // A queue in which branches take turns, so that a long branch does not delay a short one. Pure.
 
 /// Items in queues of queues. A path gives an item's place: caller, application, name. At each level the branches with
-/// items take turns, so a branch with a thousand items is served as often as a branch with one. Every item costs the same.
+/// items take turns, so a branch with a thousand items is served as often as a branch with one. Every item costs the
+/// same.
 ///
 /// The order follows from the calls alone, not from the keys' hashes.
 struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {

@@ -5,9 +5,9 @@
 /// A caller may hold at most four times as many as are free, and so may an application with all its callers. An
 /// application of a caller may hold at most as many as its caller, and all callers of the application, may still take.
 ///
-/// A caller alone therefore holds four fifths of all, and one application of one caller two thirds. There is always room for
-/// a new caller, for another application of the same caller, and for another caller of the same application. If many
-/// callers take and give back, those with the most permits wait until they hold as many as the others.
+/// A caller alone therefore holds four fifths of all, and one application of one caller two thirds. There is always
+/// room for a new caller, for another application of the same caller, and for another caller of the same application.
+/// If many callers take and give back, those with the most permits wait until they hold as many as the others.
 struct FairShares: Sendable {
   /// The limit that one more permit would exceed.
   enum Limit: Sendable, Hashable {
@@ -34,7 +34,8 @@ struct FairShares: Sendable {
   private var applications: [[UInt8]: Int] = [:]
   private var tenants: [Tenant: Int] = [:]
 
-  /// - Parameter maximumPerApplication: how many an application with all its callers may hold, even if no other needs one.
+  /// - Parameter maximumPerApplication: how many an application with all its callers may hold, even if no other needs
+  ///   one.
   init(capacity: Int, maximumPerApplication: Int = .max) {
     precondition(capacity > 0, "there must be a permit")
     self.capacity = capacity

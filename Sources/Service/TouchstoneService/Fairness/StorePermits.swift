@@ -1,5 +1,5 @@
-// Gives callers permits for work that is expensive, most of it for the store, so that many calls of one caller do not delay the
-// others.
+// Gives callers permits for work that is expensive, most of it for the store, so that many calls of one caller do not
+// delay the others.
 
 internal import DispatchRPC
 internal import Synchronization
@@ -31,8 +31,8 @@ final class StorePermits: Sendable {
     var waiting: Int {
       switch self {
       case .eventReads, .bindingReads, .erasures: StorePermits.maximumWaiting
-      // A binding that waits holds its request and its certificates, up to 256 KiB; so all of them hold 16 MiB, and have their permits
-      // within a tenth of a second.
+      // A binding that waits holds its request and its certificates, up to 256 KiB; so all of them hold 16 MiB, and
+      // have their permits within a tenth of a second.
       case .keyProofs: 64
       }
     }
@@ -86,8 +86,8 @@ final class StorePermits: Sendable {
     }
   }
 
-  /// As above, for a unary call: if its caller is gone, nothing runs. Until its permit is over, the call takes no room from calls
-  /// that have no such queue.
+  /// As above, for a unary call: if its caller is gone, nothing runs. Until its permit is over, the call takes no room
+  /// from calls that have no such queue.
   func take<Value: Sendable, Response>(
     for exchange: Exchange<Response>, applicationID: String,
     work: @escaping @Sendable (@escaping Completion<Value>) -> Void,

@@ -11,7 +11,8 @@ internal import TouchstoneStore
 final class Health: Sendable {
   /// Each watch is an idle stream. Load balancers have one for each connection.
   static let maximumWatchers = 1_024
-  /// The protocol is open to every peer. Callers behind one proxy share its address, so only strangers are counted by it.
+  /// The protocol is open to every peer. Callers behind one proxy share its address, so only strangers are counted by
+  /// it.
   static let maximumStrangersPerPeer = 64
 
   /// Whose watches are counted together.
@@ -133,8 +134,8 @@ private final class HealthWatcher: OpenStream, @unchecked Sendable {
     exchange.onLoop { self.tell() }
   }
 
-  /// Sends the present status, unless it was the last one sent. A change that was undone while the client read nothing is
-  /// not sent.
+  /// Sends the present status, unless it was the last one sent. A change that was undone while the client read nothing
+  /// is not sent.
   func tell() {
     let status = health.status(of: service) ?? .serviceUnknown
     guard status != told, exchange.stream.isWritable else { return }
@@ -194,8 +195,8 @@ extension TouchstoneService {
     health.clockChecked(isUsable: isUsable)
   }
 
-  /// Changes the status to NOT_SERVING, and ends the streams that would keep connections open. Must be called before the
-  /// server tells its clients to leave.
+  /// Changes the status to NOT_SERVING, and ends the streams that would keep connections open. Must be called before
+  /// the server tells its clients to leave.
   public func beginDraining() {
     health.drain()
     reflection?.drain()

@@ -1,10 +1,10 @@
 // Decides whether the service serves: a value without clock, store or callers.
 
-/// The service does not serve while it drains, while the store cannot write, or while everything that it issued would be
-/// void.
+/// The service does not serve while it drains, while the store cannot write, or while everything that it issued would
+/// be void.
 ///
-/// A failed call or sweep starts a probe, because one call may fail for reasons of its own. Failed probes are repeated, so
-/// that the service recovers by itself. At most one probe is under way.
+/// A failed call or sweep starts a probe, because one call may fail for reasons of its own. Failed probes are repeated,
+/// so that the service recovers by itself. At most one probe is under way.
 struct HealthStateMachine {
   private enum StoreState {
     case available

@@ -4,7 +4,8 @@ internal import CoreMetrics
 internal import TouchstoneMetrics
 internal import TouchstonePolicy
 
-/// A policy's counters, made when the policy is configured. They hang on the policy's entry, so that an attempt looks up none.
+/// A policy's counters, made when the policy is configured. They hang on the policy's entry, so that an attempt looks
+/// up none.
 struct PolicyMeters: Sendable {
   enum Result: String, CaseIterable, Sendable {
     case opened

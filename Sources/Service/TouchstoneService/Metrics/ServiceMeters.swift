@@ -6,8 +6,8 @@ internal import TouchstoneMetrics
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// The counters of one service, made with it. The labels' values are the cases of enums and reasons that stand in the code: no text
-/// of a caller is one. One reference, for the way of each call.
+/// The counters of one service, made with it. The labels' values are the cases of enums and reasons that stand in the
+/// code: no text of a caller is one. One reference, for the way of each call.
 final class ServiceMeters: Sendable {
   enum Lock: String, CaseIterable, Sendable {
     case device, passcode, gesture

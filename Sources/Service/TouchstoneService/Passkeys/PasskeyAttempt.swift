@@ -1,7 +1,7 @@
 // An attempt by a passkey: find it, verify its assertion (WebAuthn Level 3 §7.2), decide (R46, R47). Pure.
 //
-// The parts that depend on no credential are judged first. If there is no credential, a dummy key is verified in its place:
-// known and unknown credential ids get the same answers after the same work (R37).
+// The parts that depend on no credential are judged first. If there is no credential, a dummy key is verified in its
+// place: known and unknown credential ids get the same answers after the same work (R37).
 
 internal import TouchstoneAttestation
 internal import TouchstoneCodec
@@ -232,7 +232,7 @@ struct PasskeyCheck: Sendable {
 }
 
 extension OfferedAssertion {
-  /// That the sign count grew, from what it was when it was judged; `nil`: the authenticator does not count.
+  /// How the sign count grew, from what it was when it was judged; `nil`: the authenticator does not count.
   func counterChange(_ binding: BindingRecord) -> Change? {
     guard let count = AuthenticatorData.signCount(in: authenticatorData), count > binding.proofCounter else {
       return nil
@@ -240,8 +240,8 @@ extension OfferedAssertion {
     return .raiseProofCounter(bindingID: binding.bindingID, from: binding.proofCounter, to: count)
   }
 
-  /// Whether the sign count is not greater than the last one, though the authenticator counts. A setting lets such a login
-  /// succeed; this says so in its event.
+  /// Whether the sign count is not greater than the last one, though the authenticator counts. A setting lets such a
+  /// login succeed; this says so in its event.
   func hasCountBack(_ binding: BindingRecord) -> Bool {
     guard let count = AuthenticatorData.signCount(in: authenticatorData) else { return false }
     return count <= binding.proofCounter && binding.proofCounter > 0

@@ -1,5 +1,5 @@
-// The options of WebAuthn's two ceremonies, as JSON that browsers and Android's Credential Manager take as it is (WebAuthn
-// Level 3 §5.1.8, §5.1.9).
+// The options of WebAuthn's two ceremonies, as JSON that browsers and Android's Credential Manager take as it is
+// (WebAuthn Level 3 §5.1.8, §5.1.9).
 
 internal import Encodings
 internal import TouchstoneAttestation
@@ -63,8 +63,8 @@ enum PasskeyOptions {
     return String(decoding: options.finish(), as: UTF8.self)
   }
 
-  /// PublicKeyCredentialRequestOptionsJSON. It is the same for known and unknown profiles (R37): it names no credential, and the
-  /// authenticator offers those that it has.
+  /// PublicKeyCredentialRequestOptionsJSON. It is the same for known and unknown profiles (R37): it names no
+  /// credential, and the authenticator offers those that it has.
   static func request(
     signingInput: [UInt8], _ passkeys: PasskeyRequirements, for policy: EvaluationPolicy
   ) -> String {
@@ -110,14 +110,14 @@ extension Pepper {
   /// 192 bits, beyond any search for two profiles with one handle. As hexadecimal digits they have 48 bytes.
   private static let userHandleDigestBytes = 24
 
-  /// `user.id` of a profile's passkeys: it tells nothing of the profile, and is the same for all of them. Some wrappers of
-  /// browsers and phones read it as text, or as base64 instead of base64url. So it is ASCII, and these digits in a multiple
-  /// of three bytes are the same in both, without padding.
+  /// `user.id` of a profile's passkeys: it tells nothing of the profile, and is the same for all of them. Some wrappers
+  /// of browsers and phones read it as text, or as base64 instead of base64url. So it is ASCII, and these digits in a
+  /// multiple of three bytes are the same in both, without padding.
   func userHandle(of profileID: String, in applicationID: String) -> [UInt8] {
     userHandles(of: profileID, in: applicationID)[0]
   }
 
-  /// Those that its passkeys may have: the one above, and the bytes that were given out before.
+  /// The user handles that its passkeys may have: the one above, and the bytes that were given out before.
   func userHandles(of profileID: String, in applicationID: String) -> [[UInt8]] {
     let digest = digest(of: Array(applicationID.utf8), Array(profileID.utf8), purpose: "passkey user handle")
     return [Array(Hexadecimal.text(Array(digest.prefix(Self.userHandleDigestBytes))).utf8), digest]
@@ -125,10 +125,11 @@ extension Pepper {
 }
 
 extension PasskeyRecord {
-  /// By which a passkey is found.
+  /// The key by which a passkey is found.
   static func digest(ofCredentialID id: [UInt8]) -> [UInt8] { sha256(id) }
 
-  /// A passkey has no device of its own: this stands in its place, so that one binding of an application has the credential.
+  /// A passkey has no device of its own: this stands in its place, so that one binding of an application has the
+  /// credential.
   var deviceID: String { Self.deviceIDPrefix + Base64URL.encode(digest) }
 
   /// No app's device id begins so.

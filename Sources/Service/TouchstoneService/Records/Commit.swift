@@ -84,7 +84,8 @@ extension TouchstoneService {
     commit(changeSet, decided: changeSet.events, in: round, for: exchange, failed: failed, committed: committed)
   }
 
-  /// - Parameter decided: the events of what is decided, also those that are not committed because there are too many like them.
+  /// - Parameter decided: the events of what is decided, also those that are not committed because there are too many
+  ///   like them.
   private func commit<Response>(
     _ changeSet: ChangeSet, decided: [EventDraft], in round: DecisionRound?, for exchange: Exchange<Response>,
     failed: @escaping @Sendable () -> Void, committed: @escaping @Sendable () throws(RequestError) -> Void

@@ -1,25 +1,26 @@
-// How many refusals that change nothing lasting become events: one open evaluation takes any number of cancels, and a caller
-// makes up any number of bindings, tokens and tickets. All callers share the disk that those events would fill. Pure.
+// How many refusals that change nothing lasting become events: one open evaluation takes any number of cancels, and a
+// caller makes up any number of bindings, tokens and tickets. All callers share the disk that those events would fill.
+// Pure.
 
 internal import DispatchRPC
 internal import TouchstonePolicy
 
-/// Admits a few events at once for each caller, application, name and answer, then one now and then, and counts the rest.
-/// A caller also has a bound for all of them together, since it can make up names and applications.
+/// Admits a few events at once for each caller, application, name and answer, then one now and then, and counts the
+/// rest. A caller also has a bound for all of them together, since it can make up names and applications.
 struct EventThrottle {
   /// Identifies the events that are counted together: the refused thing, and the answer that the caller got. The audit
   /// log may give more detail than the answer. The key leaves that out: whether a call waits for the disk must not
   /// reveal it (R37).
   struct Key: Hashable {
-    /// The application and the binding, profile or token that the caller named, known or not, so that one person's refusals
-    /// leave room for another's. `nil`: of more names than are counted apart.
+    /// The application and the binding, profile or token that the caller named, known or not, so that one person's
+    /// refusals leave room for another's. `nil`: of more names than are counted apart.
     fileprivate var about: NameHash?
     /// The event's. One of a fixed few, as the answer is.
     var kind: String
     var answer: String
 
-    /// It is about a token that serves once and has not expired: each cost a success, so the caller's bound for all is not
-    /// needed, and no flood of others leaves out what became of a payment.
+    /// It is about a token that serves once and has not expired: each cost a success, so the caller's bound for all is
+    /// not needed, and no flood of others leaves out what became of a payment.
     var isEarned: Bool
 
     init(applicationID: String, named: String = "", isEarned: Bool = false, kind: String, answer: String) {
@@ -34,8 +35,8 @@ struct EventThrottle {
       return key
     }
 
-    /// Between two events. Only the caller's room for all bounds those of the further names: there is no telling which of them
-    /// repeats.
+    /// Between two events. Only the caller's room for all bounds those of the further names: there is no telling which
+    /// of them repeats.
     fileprivate var interval: Duration { about == nil ? .zero : RefusalThrottle.interval }
   }
 
@@ -49,8 +50,8 @@ struct EventThrottle {
 
   /// A caller without a single success in an evaluation: 1,024 events at once…
   static let callerBurst = 1_024
-  /// …and from then on 86,400 a day. An event of a made-up binding took 290 bytes in SQLite, and it takes 1.2 KB at most with
-  /// the longest identifiers: 25 MB to 100 MB a day, however many names a flood makes up.
+  /// …and from then on 86,400 a day. An event of a made-up binding took 290 bytes in SQLite, and it takes 1.2 KB at
+  /// most with the longest identifiers: 25 MB to 100 MB a day, however many names a flood makes up.
   static let callerInterval = Duration.seconds(1)
   /// An operator of the console is one person: 128 at once…
   static let operatorBurst = 128
@@ -61,9 +62,9 @@ struct EventThrottle {
   /// rarer or follow from one, and make no room. A caller with 1,000 logins a second has room for 101 refusals a
   /// second. If 1 % of its logins are denied and 5 % canceled, it uses 60 of them.
   static let successesPerEvent = 10
-  /// Names times answers of one caller, some 200 bytes each. A name takes its place for a minute, and is forgotten a minute
-  /// later at most: enough for 136 refusals a second, each of another name. Earned ones have as many places again, so that
-  /// no flood of names that are made up takes theirs.
+  /// Names times answers of one caller, some 200 bytes each. A name takes its place for a minute, and is forgotten a
+  /// minute later at most: enough for 136 refusals a second, each of another name. Earned ones have as many places
+  /// again, so that no flood of names that are made up takes theirs.
   static let maximumKeys = 16_384
   /// More are only of callers that a reload took away.
   static let maximumCallers = 1_024
@@ -102,11 +103,10 @@ struct EventThrottle {
 
   /// Decides on one event.
   ///
-  /// - Parameters:
-  ///   - isRequired: it is written in any case. It takes the room that is there, so that what follows does not show whether
+  /// - Parameters: - isRequired: it is written in any case. It takes the room that is there, so that what follows does
+  ///   not show whether
   ///     it was required (R37), and is never counted as left out.
-  ///   - showsPosture: a binding's posture came with the call.
-  ///   - caller: its identity, which is ASCII.
+  ///   - showsPosture: a binding's posture came with the call.   - caller: its identity, which is ASCII.
   mutating func admit(
     _ key: Key, isRequired: Bool = false, showsPosture: Bool = false, of caller: String, at now: MonotonicTime
   ) -> Admission {
@@ -190,7 +190,8 @@ extension EventThrottle.Share {
     }
   }
 
-  /// The key under which it counts. Beyond the bound all names and applications share one for each answer; those are few.
+  /// The key under which it counts. Beyond the bound all names and applications share one for each answer; those are
+  /// few.
   private mutating func counted(_ key: EventThrottle.Key, at now: MonotonicTime) -> EventThrottle.Key {
     let limit = key.isEarned ? 2 * EventThrottle.maximumKeys : EventThrottle.maximumKeys
     guard buckets[key] == nil, buckets.count >= limit else { return key }
@@ -211,8 +212,8 @@ extension EventThrottle.Share {
   }
 }
 
-/// A name in an application, in one word: a caller that makes up long names takes no more memory by it. No caller can foresee
-/// it, since each process hashes in its own way; two names that share one by chance share a count.
+/// A name in an application, in one word: a caller that makes up long names takes no more memory by it. No caller can
+/// foresee it, since each process hashes in its own way; two names that share one by chance share a count.
 struct NameHash: Hashable {
   let value: UInt
 

@@ -4,7 +4,8 @@ internal import DispatchRPC
 
 /// Admits one a minute for each active binding that a caller names.
 struct PostureThrottle {
-  /// Support explains a posture that is a minute old at most. Each one replaces the one before, so the disk does not fill.
+  /// Support explains a posture that is a minute old at most. Each one replaces the one before, so the disk does not
+  /// fill.
   static let interval = Duration.seconds(60)
   /// A name's slot follows from its hash, so that a caller's names take 32 KB however many it makes up, and 68 writes a
   /// second. Two names in one slot share its minute.

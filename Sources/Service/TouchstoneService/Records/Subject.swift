@@ -1,5 +1,5 @@
-// The subject of an evaluation: a binding, a profile, or the bearer of a ProfileTouchID. An unknown profile's name leads to
-// the answers of a known one (R37).
+// The subject of an evaluation: a binding, a profile, or the bearer of a ProfileTouchID. An unknown profile's name
+// leads to the answers of a known one (R37).
 
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
@@ -66,8 +66,8 @@ struct Subject: Sendable {
     _read { yield records.evaluation }
   }
 
-  /// What counts attempts with a passcode or gesture. It is what counts old secrets, too (`SecretCount`): a switched-off
-  /// secret counts on the profile, although no attempt matches it.
+  /// What counts attempts with a passcode or gesture. It is what counts old secrets, too (`SecretCount`): a
+  /// switched-off secret counts on the profile, although no attempt matches it.
   func secretHolder(of kind: Factor) -> SecretHolder { SecretHolder(profile, name, kind) }
 
   /// The count of attempts at the secret for a caller that names this profile.
@@ -94,7 +94,8 @@ struct Subject: Sendable {
       evaluation: evaluation?.standing ?? EvaluationStanding(), now: now)
   }
 
-  /// The device's report about itself, to be written with the other changes; `nil`: it is no news, or no active binding's.
+  /// The device's report about itself, to be written with the other changes; `nil`: it is no news, or no active
+  /// binding's.
   func note(of seen: SeenPosture) -> PostureNote? {
     guard let binding = sharedBinding, !binding.value.isRevoked, seen.isNews(after: binding.value.lastSeen) else {
       return nil
@@ -102,8 +103,8 @@ struct Subject: Sendable {
     return PostureNote(seen: seen, bindingID: binding.value.bindingID)
   }
 
-  /// The named profile, with the records of a passkey of its own. They are read later than the profile, which may have been
-  /// made, or erased and made anew, in between: they decide.
+  /// The named profile, with the records of a passkey of its own. They are read later than the profile, which may have
+  /// been made, or erased and made anew, in between: they decide.
   func speaking(by passkey: AttemptRecords) -> Subject {
     var subject = self
     subject.profileID = passkey.binding?.profileID
@@ -117,8 +118,8 @@ struct Subject: Sendable {
   /// Conditions for an event that names the subject. A known subject must still exist: after its erasure, the event
   /// would put its name into the log again. A success compares these records anyway.
   ///
-  /// - Parameter holder: what counts the attempt with the commit; `nil`: nothing is counted. A profile that counts it is
-  ///   compared when it is written.
+  /// - Parameter holder: what counts the attempt with the commit; `nil`: nothing is counted. A profile that counts it
+  ///   is compared when it is written.
   func nameRequirements(as named: EvaluationSubject, counting holder: SecretHolder? = nil) -> [Change] {
     if let binding { return [.requireBinding(id: binding.bindingID, version: binding.version)] }
     guard case .profile = named else { return [] }
@@ -204,7 +205,8 @@ extension ProfileStanding {
 /// The question for the records of an evaluation's subject.
 struct SubjectQuery: Sendable {
   var named: EvaluationSubject
-  /// Of the ProfileTouchID that is shown; it names the person if nothing else does. No binding's digest is empty.
+  /// The digest of the ProfileTouchID that is shown; it names the person if nothing else does. No binding's digest is
+  /// empty.
   var digest: [UInt8] = []
   var applicationID: String
   /// `nil`: none is read.
@@ -311,8 +313,8 @@ extension Subject {
       bindingStanding: found ?? .bearer, profileStanding: records.profile.standing)
   }
 
-  /// In an evaluation that names nobody. Until its proof succeeds, a known passkey shows no more of its profile than an unknown
-  /// one (R37).
+  /// In an evaluation that names nobody. Until its proof succeeds, a known passkey shows no more of its profile than an
+  /// unknown one (R37).
   init(ofPasskeyBearer records: AttemptRecords) {
     var standing = BindingStanding.bearer
     standing.state = records.sharedBinding == nil ? .unknown : .active

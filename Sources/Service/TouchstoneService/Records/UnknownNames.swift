@@ -5,8 +5,8 @@ internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// Makes a name without a secret look like a profile with one, to a caller that does not have the secret. The counts are in
-/// memory: a restart forgets them, and each replica has its own (docs/THREATS.md).
+/// Makes a name without a secret look like a profile with one, to a caller that does not have the secret. The counts
+/// are in memory: a restart forgets them, and each replica has its own (docs/THREATS.md).
 final class UnknownNames: Sendable {
   private let kinds: SipHash
   private let pepper: Pepper
@@ -36,9 +36,9 @@ final class UnknownNames: Sendable {
 
   /// What a name shows of secrets and settings.
   ///
-  /// It is computed from the name and the service's pepper, so it is the same at every time and on every replica. It varies
-  /// as real profiles do, so an offer does not reveal that a name is known. If a release changed the computation, a caller
-  /// that asked before and after it would learn which names are unknown.
+  /// It is computed from the name and the service's pepper, so it is the same at every time and on every replica. It
+  /// varies as real profiles do, so an offer does not reveal that a name is known. If a release changed the
+  /// computation, a caller that asked before and after it would learn which names are unknown.
   ///
   /// A known name needs no looks, so the computation must take almost no time. With one HMAC for each name, the answer
   /// came 13 µs later.
@@ -114,8 +114,9 @@ enum SecretHolder: Sendable {
 }
 
 extension Change {
-  /// For the counts of a named profile, whether they are in its record or at its name. It keeps nothing, because no binding's
-  /// id is empty, and its commit waits for the disk, so both kinds of commit go the same way and take as long (R37).
+  /// For the counts of a named profile, whether they are in its record or at its name. It keeps nothing, because no
+  /// binding's id is empty, and its commit waits for the disk, so both kinds of commit go the same way and take as long
+  /// (R37).
   static let asMuchAsAnyCount = Change.notePosture(
     bindingID: "",
     SeenPosture(.empty, deviceModel: "", seenAt: UnixTime(microseconds: 0), isProven: false))
@@ -123,8 +124,9 @@ extension Change {
 
 /// The counts of attempts at names without a secret. Pure.
 ///
-/// Each count holds a `SecretStanding` and follows the rules of a profile's. If there are too many names, the caller that
-/// counted at the most new ones loses its oldest: no caller's guesses make another one's counts vanish before its own.
+/// Each count holds a `SecretStanding` and follows the rules of a profile's. If there are too many names, the caller
+/// that counted at the most new ones loses its oldest: no caller's guesses make another one's counts vanish before its
+/// own.
 struct UnknownNameTable: Sendable {
   /// Some 10 MB. Each costs its caller a hash of 20 ms, so a flood takes some 20 minutes of a core to reach it.
   static let maximumNames = 65_536
@@ -146,7 +148,8 @@ struct UnknownNameTable: Sendable {
     var writing: UInt64 = 0
   }
 
-  /// One caller's names in the order of their latest writings; outdated places stay until they are passed or sorted out.
+  /// One caller's names in the order of their latest writings; outdated places stay until they are passed or sorted
+  /// out.
   private struct Queue {
     var places: [(name: UniqueID, writing: UInt64)] = []
     var first = 0
@@ -163,7 +166,7 @@ struct UnknownNameTable: Sendable {
   }
 
   var count: Int { entries.count }
-  /// Of all queues, outdated places too.
+  /// The entries of all queues, outdated ones too.
   var placeCount: Int { queues.values.reduce(0) { $0 + $1.places.count } }
 
   subscript(name: UniqueID) -> Counts { entries[name]?.counts ?? Counts() }
@@ -182,7 +185,8 @@ struct UnknownNameTable: Sendable {
     sortOut(owner)
   }
 
-  /// Of the caller with the most names. The search takes a look at each caller, beside which a guess costs a hash.
+  /// Removes a name of the caller with the most names. The search takes a look at each caller, beside which a guess
+  /// costs a hash.
   private mutating func removeOldest() {
     guard let owner = queues.max(by: { $0.value.nameCount < $1.value.nameCount })?.key, var queue = queues[owner] else {
       return

@@ -56,8 +56,8 @@ struct SecretWork: Sendable {
   enum Purpose: Sendable {
     /// A right secret whose verifier is outdated gets another one (R16).
     case attempt
-    /// The new secret's verifier is made with the same permit: a right secret must not wait for another one. `nil`: it is
-    /// removed.
+    /// The new secret's verifier is made with the same permit: a right secret must not wait for another one. `nil`: it
+    /// is removed.
     case change(to: SecretBytes?)
     /// Nothing is verified, and the verifier is made.
     case set

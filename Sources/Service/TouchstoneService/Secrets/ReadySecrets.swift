@@ -4,8 +4,8 @@
 /// once: a request is as late as its caller or its application, whichever is later, and the earliest one goes first.
 /// Neither a caller with hundreds of applications nor an application with many callers has more than one share.
 ///
-/// Requests that are equally late take turns: of applications first, since all may be one caller's, then of callers, then of
-/// secrets. The second request at a secret waits for the first ones at others.
+/// Requests that are equally late take turns: of applications first, since all may be one caller's, then of callers,
+/// then of secrets. The second request at a secret waits for the first ones at others.
 struct ReadySecrets: Sendable {
   private struct Entry {
     var id: SecretSchedule.ID

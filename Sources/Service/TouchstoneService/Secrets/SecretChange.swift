@@ -79,8 +79,8 @@ extension TouchstoneService {
   }
 }
 
-/// A change by the caller's own login. It locks the secret like a verdict: no flood of attempts keeps its owner from setting it
-/// anew.
+/// A change by the caller's own login. It locks the secret like a verdict: no flood of attempts keeps its owner from
+/// setting it anew.
 struct PrimarySecretChange<Response: SecretChangeResponse>: CallMachine {
   typealias Answer = SecretChangeAnswer<Response>
   typealias Step = CallStep<SecretChangeAnswer<Response>>

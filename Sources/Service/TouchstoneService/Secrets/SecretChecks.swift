@@ -63,8 +63,8 @@ extension Exchange {
 
   // MARK: Locks
 
-  /// Runs `step` with the secret's lock, on the call's event loop. Refuses the call if too many wait, or if the wait is too
-  /// long. If the caller is gone when it gets the lock, nothing runs.
+  /// Runs `step` with the secret's lock, on the call's event loop. Refuses the call if too many wait, or if the wait is
+  /// too long. If the caller is gone when it gets the lock, nothing runs.
   func takeLock(at name: SecretName, of locks: SecretLocks, _ step: @escaping SecretLocks.Step) throws(RequestError) {
     let waiter = waiter(at: name) { lock in
       if !call.isCancelled { step(lock) }
@@ -97,8 +97,8 @@ extension Exchange {
 
   // MARK: Permits
 
-  /// A permit for an attempt that has the secret's lock. `nil`: the lock has ended, and `step` runs with another one, and
-  /// with a permit if the attempt had to wait for one.
+  /// A permit for an attempt that has the secret's lock. `nil`: the lock has ended, and `step` runs with another one,
+  /// and with a permit if the attempt had to wait for one.
   ///
   /// Throws RESOURCE_EXHAUSTED if too many wait. Ask before anything is counted.
   func permit(

@@ -3,8 +3,8 @@
 //     lock: read, admit, permit, commit the failure → unlock → hash with the permit
 //     → lock with the verdict: read, settle, commit → unlock → answer
 //
-// If no permit is free, the lock ends and the attempt waits for one, uncounted (`SecretSchedule`). With the permit it takes
-// another lock, and reads and admits anew. A check that was admitted and has no verdict stays counted.
+// If no permit is free, the lock ends and the attempt waits for one, uncounted (`SecretSchedule`). With the permit it
+// takes another lock, and reads and admits anew. A check that was admitted and has no verdict stays counted.
 
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
@@ -135,9 +135,9 @@ struct SecretFlow<Check: SecretCheck>: CallMachine {
     return .commit(.changes(ChangeSet(changes: counted.failure.changes)))
   }
 
-  /// Settles a verdict, which is about the secret that it was checked against. If another secret was set meanwhile (or the
-  /// same one hashed anew), the check begins again, and the attempt counts at the new one. The record that counted it first is
-  /// settled too, so that the attempt does not stay in flight there.
+  /// Settles a verdict, which is about the secret that it was checked against. If another secret was set meanwhile (or
+  /// the same one hashed anew), the check begins again, and the attempt counts at the new one. The record that counted
+  /// it first is settled too, so that the attempt does not stay in flight there.
   private mutating func settle(_ subject: SharedRecord<Subject>, at moment: Moment) -> Step {
     guard let counted, let verdict else { preconditionFailure("a verdict is settled after its count") }
     guard check.target(of: subject.value) == counted.target else {

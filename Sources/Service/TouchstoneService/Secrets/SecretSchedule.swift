@@ -10,12 +10,12 @@
 // Nothing is counted while a request waits, so a waiting request may be refused. A request with a permit may be counted
 // (R14), and then it must be hashed soon, which is why there are few permits. Waiting requests get permits in turns
 // (caller, then application, then secret), and ready ones are hashed in turns of callers and applications
-// (`ReadySecrets`). A new caller, and a new application of a caller, find a free permit at once (`FairShares`); and they
-// wait for no more than the hash that runs, since they had less than their share.
+// (`ReadySecrets`). A new caller, and a new application of a caller, find a free permit at once (`FairShares`); and
+// they wait for no more than the hash that runs, since they had less than their share.
 //
-// The caller comes first because the service knows it. The application is a name that the caller gives: a caller that is
-// granted hundreds of them, or invents them where there is no configuration, has one caller's share all the same. The
-// application comes second, also across callers, so that a crowd in one application leaves room for others.
+// The caller comes first because the service knows it. The application is a name that the caller gives: a caller that
+// is granted hundreds of them, or invents them where there is no configuration, has one caller's share all the same.
+// The application comes second, also across callers, so that a crowd in one application leaves room for others.
 //
 // Whether a secret or a profile exists is not known here, and makes no difference (R37).
 
@@ -62,22 +62,23 @@ struct SecretSchedule: Sendable {
 
   // MARK: Bounds
 
-  /// Permits for each thread, for requests whose failure is being counted, that are ready, or that are being hashed. One
-  /// application of one caller alone has 8 of 12: more than keep a thread busy while other failures are written. Two are
-  /// left for its caller's other applications, and two for other callers: one is hashed, and one becomes ready meanwhile.
+  /// Permits for each thread, for requests whose failure is being counted, that are ready, or that are being hashed.
+  /// One application of one caller alone has 8 of 12: more than keep a thread busy while other failures are written.
+  /// Two are left for its caller's other applications, and two for other callers: one is hashed, and one becomes ready
+  /// meanwhile.
   static func permits(_ kind: Kind) -> Int { kind == .attempt ? 12 : 8 }
-  /// Waiting requests for each thread: all attempts are hashed within `longestWait`, at some 25 ms each. One application of one
-  /// caller alone may have 128 of 192, which is 3 s of hashing; people wait as long.
+  /// Waiting requests for each thread: all attempts are hashed within `longestWait`, at some 25 ms each. One
+  /// application of one caller alone may have 128 of 192, which is 3 s of hashing; people wait as long.
   static func waiting(_ kind: Kind) -> Int { kind == .attempt ? 192 : 64 }
-  /// More of one secret, with a permit or without, than the standard ladder ever admits without a verdict: five. Fewer than the
-  /// permits of one application, so that one hot secret leaves some to its neighbours.
+  /// More of one secret, with a permit or without, than the standard ladder ever admits without a verdict: five. Fewer
+  /// than the permits of one application, so that one hot secret leaves some to its neighbours.
   static let requestsPerSecret = 6
   /// Between two ticks, if anything waits.
   static let interval = Duration.milliseconds(500)
   /// For how many ticks a request waits: 5 s. People give up sooner.
   static let longestWait = 10
-  /// By how many hashes for each thread a caller or an application may catch up that had less than its share: so that a few
-  /// people who come at once do not wait behind a flood one by one.
+  /// By how many hashes for each thread a caller or an application may catch up that had less than its share: so that a
+  /// few people who come at once do not wait behind a flood one by one.
   static let creditPerThread = 4
   /// A ready request goes first after this many others for each thread were started in the meantime. At some 30 ms each
   /// this makes 2 s: within the ten after which an admission counts as lost (R14), even on a busy machine.

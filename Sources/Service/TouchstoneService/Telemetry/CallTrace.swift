@@ -23,8 +23,8 @@ enum CallPart: String, Sendable {
   case commit
 }
 
-/// Notes the parts of a call. Few calls have one, so its lock costs nothing that counts. A call that is dropped without an answer is
-/// handed over, too.
+/// Notes the parts of a call. Few calls have one, so its lock costs nothing that counts. A call that is dropped without
+/// an answer is handed over, too.
 final class CallTrace: Sendable {
   private struct State {
     var call: TracedCall

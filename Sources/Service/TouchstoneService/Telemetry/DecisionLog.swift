@@ -56,7 +56,8 @@ package struct DecisionFields: Sendable, CustomStringConvertible {
   }
 }
 
-/// The parts of an event that a log and a trace show. Others name a person, a device or a token, or hold a caller's text.
+/// The parts of an event that a log and a trace show. Others name a person, a device or a token, or hold a caller's
+/// text.
 enum ShownDetails {
   /// Few and short, so that comparing them costs less than hashing.
   private static let keys = [

@@ -2,8 +2,9 @@
 
 internal import TouchstoneStore
 
-/// Reads while there are watches, beginning at the log's end when the first one came. It reads a page whenever the store
-/// signals new events, one page at a time. A failure ends the open watches, and the next watch begins a new life of the feed.
+/// Reads while there are watches, beginning at the log's end when the first one came. It reads a page whenever the
+/// store signals new events, one page at a time. A failure ends the open watches, and the next watch begins a new life
+/// of the feed.
 struct EventFeedStateMachine {
   private enum State {
     case idle

@@ -1,7 +1,7 @@
 // One watch: a value without stream, store or timer.
 
-/// Keeps the position up to which events were sent, and whether the client reads fast enough. Older events come from the
-/// store; at the log's end, new ones come from the window that all watches share.
+/// Keeps the position up to which events were sent, and whether the client reads fast enough. Older events come from
+/// the store; at the log's end, new ones come from the window that all watches share.
 struct EventWatchStateMachine {
   private enum State {
     case catchingUp

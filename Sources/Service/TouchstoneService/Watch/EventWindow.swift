@@ -61,7 +61,8 @@ struct EventWindow: Sendable {
     case events(ArraySlice<WatchedEvent>, through: UInt64)
     /// There are no events after the position yet.
     case nothing
-    /// The position is beyond the window: another process sealed events that are not in it yet, or there are no such events.
+    /// The position is beyond the window: another process sealed events that are not in it yet, or there are no such
+    /// events.
     case ahead
     /// The next event has left the window.
     case gone

@@ -14,12 +14,12 @@ struct StreamLimits {
   }
 }
 
-/// A stream is a stranger's until a call on its connection was admitted. At a limit the stranger that came first makes room,
-/// as among connections (`ConnectionSlots`): a caller that watches before its first call always gets in. Strangers never
-/// take a caller's place, and only callers' streams can fill all places.
+/// A stream is a stranger's until a call on its connection was admitted. At a limit the stranger that came first makes
+/// room, as among connections (`ConnectionSlots`): a caller that watches before its first call always gets in.
+/// Strangers never take a caller's place, and only callers' streams can fill all places.
 ///
-/// If callers have all places, the caller that has the most gives one to a newcomer, as long as it keeps at least as many as
-/// the newcomer then has. A caller therefore never loses a place of its fair share to another.
+/// If callers have all places, the caller that has the most gives one to a newcomer, as long as it keeps at least as
+/// many as the newcomer then has. A caller therefore never loses a place of its fair share to another.
 struct StreamPlaces<Member: Sendable, Owner: Hashable & Sendable>: Sendable {
   enum OnArrival: Sendable {
     case admit
@@ -78,7 +78,8 @@ struct StreamPlaces<Member: Sendable, Owner: Hashable & Sendable>: Sendable {
     return if let removed { .admitEnding(removed) } else { .admit }
   }
 
-  /// The newest place of the caller that has the most, so that its older streams go on undisturbed. All places are callers'.
+  /// The newest place of the caller that has the most, so that its older streams go on undisturbed. All places are
+  /// callers'.
   private func unfairPlace(forCallerWith count: Int) -> Int? {
     let counts = Dictionary(places.lazy.map { ($0.owner, 1) }, uniquingKeysWith: +)
     guard let most = counts.values.max(), most >= count + 2 else { return nil }

@@ -4,10 +4,11 @@ internal import Encodings
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// A row has the events of one commit, or of several that share a transaction: the server then inserts, reads and deletes
-/// fewer rows.
+/// A row has the events of one commit, or of several that share a transaction: the server then inserts, reads and
+/// deletes fewer rows.
 struct UnsealedEvents: Sendable {
-  /// A row that is longer than PostgreSQL's TOAST_TUPLE_THRESHOLD (2 KB) would be compressed, and stored apart in several rows.
+  /// A row that is longer than PostgreSQL's TOAST_TUPLE_THRESHOLD (2 KB) would be compressed, and stored apart in
+  /// several rows.
   private static let maximumBytesInRow = 1_900
 
   let id: [UInt8]

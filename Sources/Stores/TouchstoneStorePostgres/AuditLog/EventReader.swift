@@ -5,16 +5,16 @@ internal import TouchstoneStore
 struct EventReader: Sendable {
   let lists: ConnectionLane
 
-  /// Reads sealed events. An index finds a profile's events; all others are found by reading every event. Each read looks at
-  /// a bounded number.
+  /// Reads sealed events. An index finds a profile's events; all others are found by reading every event. Each read
+  /// looks at a bounded number.
   func page(
     matching filter: EventFilter, afterSequence: UInt64, limit: Int
   ) async throws(PostgresError) -> EventPage {
     let limit = min(max(0, limit), EventPage.maximumRows)
     let isOfProfile = !filter.applicationID.isEmpty && !filter.profileID.isEmpty
     let select = Self.select(filter, afterSequence: afterSequence, limit: limit, isOfProfile: isOfProfile)
-    // The start is read before the page, so that the page ends where the reading did, and after it, so that events dropped
-    // meanwhile count as missing.
+    // The start is read before the page, so that the page ends where the reading did, and after it, so that events
+    // dropped meanwhile count as missing.
     let calls = [
       StatementCall(.selectEventChain), StatementCall(.selectEventArchive), select, StatementCall(.selectEventArchive),
     ]

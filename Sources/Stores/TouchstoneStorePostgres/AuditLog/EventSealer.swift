@@ -5,8 +5,8 @@ internal import DispatchPool
 internal import Synchronization
 internal import TouchstoneStore
 
-/// One round at a time; requests that come meanwhile share the next one. Rounds of several processes wait for each other at
-/// the chain's row, and no other work waits for them.
+/// One round at a time; requests that come meanwhile share the next one. Rounds of several processes wait for each
+/// other at the chain's row, and no other work waits for them.
 ///
 /// Events of a process that died are sealed by the next round of another process, or when it looks for news.
 ///

@@ -3,9 +3,9 @@
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// Commits do not touch the chain: they leave their events unsealed, in the transaction of their effects. The process that
-/// holds the chain's row numbers the events, gives each its hash, and appends them. The log is therefore one chain without
-/// gaps, whose numbers become visible in order, and no commit waits for another one.
+/// Commits do not touch the chain: they leave their events unsealed, in the transaction of their effects. The process
+/// that holds the chain's row numbers the events, gives each its hash, and appends them. The log is therefore one chain
+/// without gaps, whose numbers become visible in order, and no commit waits for another one.
 struct LockedEventChain {
   /// The rows of one round trip, with a dozen events each at most: about 5 ms of hashing and writing.
   static let maximumRowsPerStep = 100

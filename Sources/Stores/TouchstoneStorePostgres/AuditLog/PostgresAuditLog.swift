@@ -3,8 +3,8 @@
 public import TouchstoneStore
 
 public enum PostgresAuditLog {
-  /// Reads every sealed event once, and those that are sealed next, which must be readable. Changes and locks nothing. Leaves
-  /// events that are sealed meanwhile to the next reading.
+  /// Reads every sealed event once, and those that are sealed next, which must be readable. Changes and locks nothing.
+  /// Leaves events that are sealed meanwhile to the next reading.
   public static func verify(
     uri: String, accounts: AccountReview = .none, options: PostgresStoreOptions = PostgresStoreOptions()
   ) async throws(StoreOpenError) -> AuditLogVerification {
@@ -60,8 +60,8 @@ struct PostgresAuditLogReader {
     return verification
   }
 
-  /// Verifies the whole log or, if it is long, its latest part, for a start. Reads in a transaction that sees one moment, and
-  /// collects the accounts.
+  /// Verifies the whole log or, if it is long, its latest part, for a start. Reads in a transaction that sees one
+  /// moment, and collects the accounts.
   func checkAtStart() async throws(PostgresError) -> (fault: EventChainVerifier.Fault?, accounts: AccountReview) {
     let start = try await start()
     let (head, outlier) = try await end()
@@ -91,8 +91,8 @@ struct PostgresAuditLogReader {
     return latest.map { ArchivedEvents.isAccount(of: start, $0) } ?? false
   }
 
-  /// The event after which accounts are signed, and the latest archiving, which is signed if that event was archived. Indexes
-  /// find both.
+  /// The event after which accounts are signed, and the latest archiving, which is signed if that event was archived.
+  /// Indexes find both.
   func signings() async throws(PostgresError) -> [EventRecord] {
     let results = try await session.run([StatementCall(.selectSignings).bind(EventDraft.signingKind)])
     // The verification reports an event that cannot be read.

@@ -2,8 +2,8 @@
 
 internal import DispatchPool
 
-/// Until an event is sealed, it can be altered in the database without a trace. That takes milliseconds, unless the database
-/// was tampered with.
+/// Until an event is sealed, it can be altered in the database without a trace. That takes milliseconds, unless the
+/// database was tampered with.
 struct SealingWatch: Sendable {
   /// The interval between two alarms, so that an operator notices them.
   private static let reminderInterval: Duration = .seconds(60)

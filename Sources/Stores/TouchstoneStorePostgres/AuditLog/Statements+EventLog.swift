@@ -15,8 +15,8 @@ extension Statement {
   /// Also reads the chain's end.
   static let hasUnsealedEvents = Statement(
     "has_unsealed_events", "SELECT EXISTS (SELECT 1 FROM unsealed_events), sequence FROM event_chain")
-  /// By the index, whose entries of deleted rows the server soon skips and overwrites. The table itself keeps the space of the
-  /// rows that were deleted since the latest VACUUM.
+  /// By the index, whose entries of deleted rows the server soon skips and overwrites. The table itself keeps the space
+  /// of the rows that were deleted since the latest VACUUM.
   static let selectUnsealedEvents = Statement(
     "select_unsealed_events",
     "SELECT id, events FROM unsealed_events WHERE id >= ''::BYTEA ORDER BY appended_at, place, id LIMIT $1")
@@ -46,9 +46,9 @@ extension Statement {
   /// All kept events after a sequence, up to a number.
   static let selectEvents = Statement(
     "select_events", "\(selectFromEvents) WHERE \(isKept(after: 1)) ORDER BY sequence LIMIT $2")
-  /// Kept events not far after a sequence, of an application (empty: of any), whose kinds begin with one of the prefixes
-  /// (none: of any), up to a number. `OFFSET 0` has the near events read by their numbers, and filtered then: a plan that is
-  /// made once for all values would walk all of the application's events to find them.
+  /// Kept events not far after a sequence, of an application (empty: of any), whose kinds begin with one of the
+  /// prefixes (none: of any), up to a number. `OFFSET 0` has the near events read by their numbers, and filtered then:
+  /// a plan that is made once for all values would walk all of the application's events to find them.
   static let selectMatchingEvents = Statement(
     "select_matching_events",
     """
@@ -110,8 +110,8 @@ extension Statement {
     SELECT \(EventRecord.columns) FROM (\(selectFromEvents) WHERE sequence > $1 ORDER BY sequence OFFSET 0) AS last
     WHERE kind = $2
     """)
-  /// Moves the log's beginning to an end in the log (sequence and hash each) that leaves two events. Only the last claimant of
-  /// archiving may do so. Returns the number of moves.
+  /// Moves the log's beginning to an end in the log (sequence and hash each) that leaves two events. Only the last
+  /// claimant of archiving may do so. Returns the number of moves.
   static let dropEvents = Statement(
     "drop_events",
     """

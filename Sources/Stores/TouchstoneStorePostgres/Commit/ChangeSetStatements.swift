@@ -3,12 +3,12 @@
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// First come the decisions, which hold the rows that they are about, then the writes. A first record is inserted as a decision,
-/// because nothing else holds a missing row, and withdrawn if a later decision is a conflict. If the last decision is about a
-/// record with one write, that write is the decision.
+/// First come the decisions, which hold the rows that they are about, then the writes. A first record is inserted as a
+/// decision, because nothing else holds a missing row, and withdrawn if a later decision is a conflict. If the last
+/// decision is about a record with one write, that write is the decision.
 ///
-/// Records come in one order (bindings as in the change set, then devices, profiles, and so on, each by its key), so that
-/// two transactions seldom deadlock.
+/// Records come in one order (bindings as in the change set, then devices, profiles, and so on, each by its key), so
+/// that two transactions seldom deadlock.
 struct ChangeSetStatements {
   private(set) var calls: [StatementCall] = []
 
@@ -235,8 +235,8 @@ struct ChangeSetStatements {
     writes.append((subject, bind(StatementCall(statement.decided))))
   }
 
-  /// The version is required by the lock of the note. If a shared lock came first, two commits on one binding would each wait for
-  /// the other's to end.
+  /// The version is required by the lock of the note. If a shared lock came first, two commits on one binding would
+  /// each wait for the other's to end.
   private func isRequiredByNote(_ subject: Subject) -> Bool {
     guard let versions = versions[subject], noted.contains(subject) else { return false }
     return !versions.isPut && versions.read > 0

@@ -1,4 +1,5 @@
-// Several commits in one transaction: what most calls commit (a success with its token) has statements for many at a time.
+// Several commits in one transaction: what most calls commit (a success with its token) has statements for many at a
+// time.
 
 internal import TouchstonePolicy
 internal import TouchstoneStore
@@ -27,8 +28,8 @@ struct CommitBatch {
   private var tokens: [ExpiringKey: TokenRecord] = [:]
   private var events: [EventDraft] = []
 
-  /// Whether all of its changes have statements here: one of each kind at most, each of another record. Only posture and counter
-  /// are of the touched binding; the posture goes into its row with the touch.
+  /// Whether all of its changes have statements here: one of each kind at most, each of another record. Only posture
+  /// and counter are of the touched binding; the posture goes into its row with the touch.
   static func takes(_ changeSet: ChangeSet) -> Bool {
     var kinds: Set<Kind> = []
     var touched: String?
@@ -66,8 +67,8 @@ struct CommitBatch {
     }
   }
 
-  /// False if another commit of the batch writes the same record, or depends on another version of it: one of them may have
-  /// to be refused.
+  /// False if another commit of the batch writes the same record, or depends on another version of it: one of them may
+  /// have to be refused.
   mutating func add(_ changeSet: ChangeSet) -> Bool {
     guard changeSet.changes.allSatisfy(hasRoom) else { return false }
     for change in changeSet.changes { append(change) }
@@ -161,8 +162,8 @@ struct CommitBatch {
     ]
   }
 
-  /// Records in one order, so that two batches with the same ones never wait for each other both. After a conflict with one of
-  /// them, the others are withdrawn.
+  /// Records in one order, so that two batches with the same ones never wait for each other both. After a conflict with
+  /// one of them, the others are withdrawn.
   private var insertions: [StatementCall] {
     let evaluations = evaluations.sorted { $0.key < $1.key }
     let tokens = tokens.sorted { $0.key < $1.key }

@@ -12,10 +12,10 @@ extension Transaction {
     return row.integer() == 0
   }
 
-  /// It is about a binding or a profile that a caller named, and frees its rows before it waits for the fsync. An active
-  /// binding's refusals write their postures one after the other, and those about a profile that never was write its missing
-  /// erasure mark. Others wait for nobody, but all must take as long (R37), so that those about a known profile go the same way.
-  /// A success, which touches its binding, does not: it would pay for another statement.
+  /// It is about a binding or a profile that a caller named, and frees its rows before it waits for the fsync. An
+  /// active binding's refusals write their postures one after the other, and those about a profile that never was write
+  /// its missing erasure mark. Others wait for nobody, but all must take as long (R37), so that those about a known
+  /// profile go the same way. A success, which touches its binding, does not: it would pay for another statement.
   var isOfRefusal: Bool {
     let names = calls.lazy.map(\.statement.name)
     return names.contains(where: Self.ofRefusals.contains)
@@ -34,7 +34,8 @@ extension Transaction {
 }
 
 extension StatementCall {
-  /// Writes a mark that no commit queries, because only a transaction that wrote waits for an fsync. It is swept like others.
+  /// Writes a mark that no commit queries, because only a transaction that wrote waits for an fsync. It is swept like
+  /// others.
   static func flushing(expiresAt: UnixTime) -> StatementCall {
     StatementCall(.flush).bind(ExpiringKey(expiresAt: expiresAt, id: .random()))
   }

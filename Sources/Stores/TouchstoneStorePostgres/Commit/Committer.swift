@@ -1,4 +1,5 @@
-// Sends commits, sends them again if they lost a race on the server, and finds out their outcome if the connection is lost.
+// Sends commits, sends them again if they lost a race on the server, and finds out their outcome if the connection is
+// lost.
 
 internal import Dispatch
 internal import DispatchPool
@@ -6,12 +7,12 @@ internal import Synchronization
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// A transaction leaves a mark with its effects. If the connection is lost before the answer, the committer writes the mark
-/// as not committed. Either that fails, because the transaction is done, or it succeeds, and then the transaction can never
-/// be done any more, wherever it is on its way. The outcome is known in both cases.
+/// A transaction leaves a mark with its effects. If the connection is lost before the answer, the committer writes the
+/// mark as not committed. Either that fails, because the transaction is done, or it succeeds, and then the transaction
+/// can never be done any more, wherever it is on its way. The outcome is known in both cases.
 final class Committer: Sendable {
-  /// Marks are queried within a call's time, and processes' clocks may differ by a minute. A busy service leaves thousands a
-  /// second.
+  /// Marks are queried within a call's time, and processes' clocks may differ by a minute. A busy service leaves
+  /// thousands a second.
   static let markLifetime: Duration = .seconds(5 * 60)
   /// The time between two queries about a commit in doubt.
   private static let questionInterval: Duration = .milliseconds(100)

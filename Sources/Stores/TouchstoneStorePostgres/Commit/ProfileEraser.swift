@@ -123,9 +123,10 @@ struct ProfileEraser: Sendable {
     }
   }
 
-  /// A binding is added in a commit that also writes the profile's row. Such a commit may be about to end: then its row is
-  /// waited for, and its binding is not seen before. When the row is gone, no other commit adds a binding, and what was added
-  /// meanwhile is removed, too. Missing rows are held like others: no first record comes before the last event is erased.
+  /// A binding is added in a commit that also writes the profile's row. Such a commit may be about to end: then its row
+  /// is waited for, and its binding is not seen before. When the row is gone, no other commit adds a binding, and what
+  /// was added meanwhile is removed, too. Missing rows are held like others: no first record comes before the last
+  /// event is erased.
   private static func removeRecords(
     of erasure: ProfileErasure, in session: ConnectionLane.Session
   ) async throws(PostgresError) {

@@ -3,16 +3,16 @@
 internal import TouchstoneStore
 
 extension Statement {
-  /// Holds all records that the commits depend on until their end, and decides whether each is as it was read. A subquery comes
-  /// into effect only if those before it found no conflict, so rows are held in the order of all commits: bindings, devices,
-  /// profiles. The index of bindings is read in its order, so two batches that touch the same bindings never wait for each
-  /// other both.
+  /// Holds all records that the commits depend on until their end, and decides whether each is as it was read. A
+  /// subquery comes into effect only if those before it found no conflict, so rows are held in the order of all
+  /// commits: bindings, devices, profiles. The index of bindings is read in its order, so two batches that touch the
+  /// same bindings never wait for each other both.
   ///
   /// Bindings without a join, for which a plan that was made for a small table could read all of them. For the others,
   /// `OFFSET 0` has each row found by its key, also by such a plan.
   ///
-  /// Ids, versions and counters (or NULL) of bindings; ids and versions of devices; ids of missing devices; applications, ids and
-  /// versions of profiles; the earliest expiry.
+  /// Ids, versions and counters (or NULL) of bindings; ids and versions of devices; ids of missing devices;
+  /// applications, ids and versions of profiles; the earliest expiry.
   static let holdRecords = Statement(
     "hold_records",
     """

@@ -5,8 +5,8 @@ internal import TouchstoneStore
 extension Statement {
   // MARK: Sweeping
 
-  /// A time, or an earlier one before which everything has expired by the clock of each process. Everything before the mark
-  /// is void everywhere and for good, so no single process's clock may raise it.
+  /// A time, or an earlier one before which everything has expired by the clock of each process. Everything before the
+  /// mark is void everywhere and for good, so no single process's clock may raise it.
   private static let sweptBefore = """
     least($1, (extract(epoch FROM statement_timestamp()) * 1000000)::BIGINT - \(Sweeper.clockSkewMicroseconds))
     """
@@ -33,8 +33,9 @@ extension Statement {
       """)
   }
 
-  /// Removes only keys before the mark, which the same transaction raised. The mark is read by its key: reading it without an index
-  /// counts as so expensive in these sessions (`SessionSetup.plansByIndex`) that the rest of a plan would be chosen blindly.
+  /// Removes only keys before the mark, which the same transaction raised. The mark is read by its key: reading it
+  /// without an index counts as so expensive in these sessions (`SessionSetup.plansByIndex`) that the rest of a plan
+  /// would be chosen blindly.
   static let deleteExpiredRecords = ["evaluations", "tokens", "used_tickets"].map {
     deleteExpired(from: $0, before: "least($1, (SELECT swept_before FROM sweep_mark WHERE only_row = 1))")
   }
@@ -69,15 +70,15 @@ extension Statement {
   /// Deletes the receipts of removed bindings, in the same statement.
   private static let deletionOfReceipts =
     "receipts AS (DELETE FROM app_attest_receipts WHERE binding_id IN (SELECT binding_id FROM removed))"
-  /// A missing mark, as a record. A commit that depends on the mark comes before the erasure, which then finds its writes, or
-  /// finds another mark.
+  /// A missing mark, as a record. A commit that depends on the mark comes before the erasure, which then finds its
+  /// writes, or finds another mark.
   static let beginErasure = raiseErasureMark("begin_erasure", to: "profiles.version + 1")
   /// A mark and its least version, as a record and its version.
   static let raiseErasureMark = raiseErasureMark(
     "raise_erasure_mark", to: "GREATEST(profiles.version, excluded.version)")
 
-  /// A profile's record as it is or, if it is missing, one of version 0. A commit that would write a first record then waits
-  /// until the erasure is done, and finds another mark (`requireFreshProfile`).
+  /// A profile's record as it is or, if it is missing, one of version 0. A commit that would write a first record then
+  /// waits until the erasure is done, and finds another mark (`requireFreshProfile`).
   static let reserveProfile = raiseErasureMark("reserve_profile", to: "profiles.version")
 
   private static func raiseErasureMark(_ name: String, to version: String) -> Statement {

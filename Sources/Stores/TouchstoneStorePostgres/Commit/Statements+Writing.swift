@@ -34,8 +34,8 @@ extension Statement {
     "require_token",
     "SELECT 1 FROM tokens WHERE \(ofKey) AND version = $4 AND \(isUnswept("$2")) AND \(isOpen) FOR SHARE")
 
-  // For records that the transaction writes later. A shared lock would not do: two transactions that each turn one into a
-  // write deadlock.
+  // For records that the transaction writes later. A shared lock would not do: two transactions that each turn one into
+  // a write deadlock.
   static let holdBinding = deciding(
     "hold_binding", "SELECT 1 FROM bindings WHERE binding_id = $1 AND version = $2 AND \(isOpen) FOR NO KEY UPDATE")
   /// Id, the counter that must be there.
@@ -73,8 +73,8 @@ extension Statement {
     "require_no_token",
     "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM tokens WHERE \(ofKey)) AND \(isUnswept("$2"))")
   /// A binding's id; whether it is active, and then its application, device and digest; the ids of the bindings that
-  /// the transaction revokes before it. It is needed where a binding is inserted after such a revocation, which cannot be
-  /// withdrawn. If a rival comes after this decision, the insertion fails.
+  /// the transaction revokes before it. It is needed where a binding is inserted after such a revocation, which cannot
+  /// be withdrawn. If a rival comes after this decision, the insertion fails.
   static let requireNoRival = deciding(
     "require_no_rival",
     """
@@ -84,8 +84,8 @@ extension Statement {
       OR EXISTS (SELECT 1 FROM bindings WHERE application_id = $3 AND profile_touch_id = $5 AND NOT is_revoked
         AND binding_id <> ALL ($6::BYTEA[]))))
     """)
-  /// A missing erasure mark, as its row. Inserting and deleting it makes an erasure that would write the mark wait until the
-  /// commit; an erasure raises the mark before it looks for records to remove.
+  /// A missing erasure mark, as its row. Inserting and deleting it makes an erasure that would write the mark wait
+  /// until the commit; an erasure raises the mark before it looks for records to remove.
   static let insertNoErasureMark = deciding(
     "insert_no_erasure_mark",
     """
@@ -95,8 +95,8 @@ extension Statement {
   /// Application, the mark's id. Also after a conflict.
   static let deleteNoErasureMark = Statement(
     "delete_no_erasure_mark", "DELETE FROM profiles WHERE application_id = $1 AND profile_id = $2 AND version = 0")
-  /// A profile that was just inserted, and its erasure mark's id. If it waited for an erasure, its version may be one that an
-  /// earlier record had.
+  /// A profile that was just inserted, and its erasure mark's id. If it waited for an erasure, its version may be one
+  /// that an earlier record had.
   static let requireFreshProfile = deciding(
     "require_fresh_profile",
     "SELECT 1 FROM profiles WHERE application_id = $1 AND profile_id = $2 AND version > \(erasureMark(3))")
@@ -221,16 +221,16 @@ extension Statement {
     """
   }
 
-  /// The last statement of every commit. It writes the commit's mark, a key, and returns how many it wrote: none after a conflict.
-  /// It fails if something in the commit expired before the latest sweep, which earlier statements find, but for a sweep at the
-  /// same time. The time is the earliest expiry in it. If the database has another line of history than the commit, a
-  /// required column is NULL (SQLSTATE 23502).
+  /// The last statement of every commit. It writes the commit's mark, a key, and returns how many it wrote: none after
+  /// a conflict. It fails if something in the commit expired before the latest sweep, which earlier statements find,
+  /// but for a sweep at the same time. The time is the earliest expiry in it. If the database has another line of
+  /// history than the commit, a required column is NULL (SQLSTATE 23502).
   ///
   /// It runs after all writes: a row that replaced one during a sweep waited for the sweep, and this statement sees the
   /// sweep's mark.
   static let finish = Statement("finish", "WITH found AS (\(mark)) SELECT \(marksWritten) FROM found")
-  /// The same without waiting for the fsync. The commit is answered after the fsync of a later one, which makes both durable,
-  /// because there is one log.
+  /// The same without waiting for the fsync. The commit is answered after the fsync of a later one, which makes both
+  /// durable, because there is one log.
   static let finishUnflushed = Statement(
     "finish_unflushed",
     "WITH found AS (\(mark)) SELECT \(marksWritten), set_config('synchronous_commit', 'off', true) FROM found")
@@ -275,14 +275,15 @@ extension Statement {
 
   // MARK: Commits in doubt
 
-  /// Takes a key. Waits for a transaction that is still writing the mark. Afterwards that transaction can never write it.
+  /// Takes a key. Waits for a transaction that is still writing the mark. Afterwards that transaction can never write
+  /// it.
   static let forestallCommit = Statement(
     "forestall_commit", "INSERT INTO commit_marks VALUES (\(placeholders(1...3)), false) ON CONFLICT DO NOTHING")
   static let selectCommitMark = Statement("select_commit_mark", "SELECT is_committed FROM commit_marks WHERE \(ofKey)")
   static let deleteCommitMark = Statement("delete_commit_mark", "DELETE FROM commit_marks WHERE \(ofKey)")
 
-  /// Takes a key. Writes its mark, also if it is there: a transaction that writes nothing does not wait for the fsync. A repeated
-  /// one finds its mark if the first wait was cancelled, which is not durable then.
+  /// Takes a key. Writes its mark, also if it is there: a transaction that writes nothing does not wait for the fsync.
+  /// A repeated one finds its mark if the first wait was cancelled, which is not durable then.
   static let flush = Statement(
     "flush",
     """

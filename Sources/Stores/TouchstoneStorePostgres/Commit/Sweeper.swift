@@ -4,7 +4,8 @@ internal import TouchstonePolicy
 internal import TouchstoneStore
 
 struct Sweeper: Sendable {
-  /// The number of rows from each key range of a table (`UniqueID.spreadCount`) in one step, which takes some milliseconds.
+  /// The number of rows from each key range of a table (`UniqueID.spreadCount`) in one step, which takes some
+  /// milliseconds.
   static let rowsPerRange = 60
   /// The number of archived events in one step.
   static let rowsPerStep = 1_000

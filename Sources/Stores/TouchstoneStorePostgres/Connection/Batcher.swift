@@ -13,7 +13,8 @@ struct BatchLimits: Sendable {
   var waiting: Int
 }
 
-/// The first call goes at once, and none waits for more to come: a batch is what came while earlier batches were under way.
+/// The first call goes at once, and none waits for more to come: a batch is what came while earlier batches were under
+/// way.
 final class Batcher<Item: Sendable>: Sendable {
   typealias Run = @Sendable ([Item], _ ended: @escaping @Sendable () -> Void) -> Void
 

@@ -5,15 +5,16 @@ internal import Glibc
 internal import Synchronization
 
 /// A server process that waits for a standby does not notice that its client has gone, and keeps its place among
-/// `max_connections`. A cancel request wakes it; it finds its client gone, and ends. Its transaction stays in doubt: the
-/// process may send COMMIT with a warning, but this process no longer receives it.
+/// `max_connections`. A cancel request wakes it; it finds its client gone, and ends. Its transaction stays in doubt:
+/// the process may send COMMIT with a warning, but this process no longer receives it.
 ///
 /// `@unchecked Sendable`: libpq's copy of the server's address is never changed.
 final class CancelRequest: @unchecked Sendable {
-  /// Requests at one time: more than a process has connections for commits and lists. If the server is unreachable, libpq
-  /// blocks a thread for half a minute for each request. Requests above the limit are not sent.
+  /// Requests at one time: more than a process has connections for commits and lists. If the server is unreachable,
+  /// libpq blocks a thread for half a minute for each request. Requests above the limit are not sent.
   private static let maximumUnderWay = 16
-  /// A process that wakes may find another transaction after the first, and wait again, before it finds its client gone.
+  /// A process that wakes may find another transaction after the first, and wait again, before it finds its client
+  /// gone.
   private static let maximumRepetitions = 3
   private static let pauseMicroseconds: UInt32 = 100_000
 

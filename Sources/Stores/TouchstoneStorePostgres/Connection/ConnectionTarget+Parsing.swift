@@ -49,8 +49,8 @@ extension ConnectionTarget {
         + "(a revoked token would be active): use read-write or primary, or leave it out")
   }
 
-  /// For libpq, a password that is not percent-encoded ends at its first "/" or "@". The rest then appears as a host, port or
-  /// database, which people and logs may show.
+  /// For libpq, a password that is not percent-encoded ends at its first "/" or "@". The rest then appears as a host,
+  /// port or database, which people and logs may show.
   private static func isMisread(_ uri: String, as settings: [Setting]) -> Bool {
     if let scheme = uri.firstRange(of: "://") {
       let place = uri[scheme.upperBound...].prefix { $0 != "?" }

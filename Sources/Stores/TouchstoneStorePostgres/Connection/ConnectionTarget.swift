@@ -5,8 +5,9 @@ internal import TouchstoneStore
 
 /// One host of a connection string, with the settings for all hosts.
 ///
-/// libpq tries several hosts in order, but has no time limit for each in nonblocking mode, so a host that does not answer
-/// would keep it from the next one for ever. As endpoints of a pool they are tried in parallel, each with its own back-off.
+/// libpq tries several hosts in order, but has no time limit for each in nonblocking mode, so a host that does not
+/// answer would keep it from the next one for ever. As endpoints of a pool they are tried in parallel, each with its
+/// own back-off.
 struct ConnectionTarget: Sendable, Hashable {
   struct Setting: Sendable, Hashable {
     var keyword: String
@@ -34,8 +35,8 @@ struct ConnectionTarget: Sendable, Hashable {
       target.setDefault("fallback_application_name", "touchstone")
       // A standby would refuse every commit.
       target.setDefault("target_session_attrs", "read-write")
-      // libpq's default would go on in plaintext if the server, or an attacker in between, offers no TLS. Neither PGSSLMODE
-      // nor a service file weakens this, because others than the URI's author may change them.
+      // libpq's default would go on in plaintext if the server, or an attacker in between, offers no TLS. Neither
+      // PGSSLMODE nor a service file weakens this, because others than the URI's author may change them.
       if !target.isLoopback(isSet) { target.setDefault("sslmode", "verify-full") }
       // Also ends libpq's blocking calls (a cancel request) if the host is silent.
       for (keyword, value) in Self.keepalive { target.setDefault(keyword, value) }
@@ -70,7 +71,8 @@ struct ConnectionTarget: Sendable, Hashable {
     }
   }
 
-  /// Whether the URI alone names a loopback address over TCP. On a Unix socket libpq uses no TLS, whatever `sslmode` is.
+  /// Whether the URI alone names a loopback address over TCP. On a Unix socket libpq uses no TLS, whatever `sslmode`
+  /// is.
   private func isLoopback(_ isSet: (String) -> Bool) -> Bool {
     if let address = value(of: "hostaddr") { return Self.isLoopback(address) }
     // These give a host another address.

@@ -2,7 +2,8 @@
 
 public import TouchstoneStore
 
-/// A URI as libpq reads it: several hosts, `target_session_attrs`, TLS. It may hold a password, and no description does.
+/// A URI as libpq reads it: several hosts, `target_session_attrs`, TLS. It may hold a password, and no description
+/// does.
 public struct PostgresAddress: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
   public let uri: String
   /// Whether the URI holds a password or another secret, so that it must not be shown.

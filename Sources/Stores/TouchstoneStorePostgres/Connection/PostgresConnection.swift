@@ -12,10 +12,11 @@ struct Transaction: Sendable {
   let completion: @Sendable (Result<[QueryResult], PostgresError>) -> Void
 }
 
-/// Transactions are sent as they come. Each ends with a Sync, so it is committed or refused by itself; the answers come in
-/// the same order. Waiting transactions share the round trip, and no failure undoes another transaction.
+/// Transactions are sent as they come. Each ends with a Sync, so it is committed or refused by itself; the answers come
+/// in the same order. Waiting transactions share the round trip, and no failure undoes another transaction.
 ///
-/// If an answer takes longer than `answerTimeout`, the connection is closed, because a peer that vanished sends nothing.
+/// If an answer takes longer than `answerTimeout`, the connection is closed, because a peer that vanished sends
+/// nothing.
 ///
 /// `@unchecked Sendable`: everything except `inbox` is used only on `queue`.
 final class PostgresConnection: PooledConnection, @unchecked Sendable {
@@ -207,8 +208,8 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     }
   }
 
-  /// If a commit's wait for a standby is cancelled, the server still answers COMMIT, with a warning before it: the commit is
-  /// done on this server, and may be lost in a failover.
+  /// If a commit's wait for a standby is cancelled, the server still answers COMMIT, with a warning before it: the
+  /// commit is done on this server, and may be lost in a failover.
   func noticed(_ notice: OpaquePointer) {
     guard phase == .serving, !inFlight.isEmpty, inFlight[0].error == nil, notice.isPlainWarning else { return }
     inFlight[0].error = .lost("warned: \(PostgresError(notice).message)")

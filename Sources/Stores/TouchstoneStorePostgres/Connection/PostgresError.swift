@@ -50,8 +50,8 @@ extension PostgresError {
     self = state.map { .server(SQLState(rawValue: $0), message: message) } ?? .lost(message)
   }
 
-  /// The meaning of an error that came before the connection ended, without a Sync after it. A refusal of the statement is
-  /// certain; the end of the session may have come after the commit.
+  /// The meaning of an error that came before the connection ended, without a Sync after it. A refusal of the statement
+  /// is certain; the end of the session may have come after the commit.
   var ofEndedSession: PostgresError? {
     if case .server(let state, _) = self, !state.isOfTheMoment { self } else { nil }
   }

@@ -20,8 +20,8 @@ struct SQLState: RawRepresentable, Sendable, Hashable {
   /// A primary that became a standby.
   static let readOnlyTransaction = SQLState(rawValue: "25006")
 
-  /// 08 connection, 53 resources (disk full, too many connections), 55P03 lock timeout, 57 operator intervention (shutdown,
-  /// statement timeout), 58 the system, 25006 read-only: nothing was written, and a later try may succeed.
+  /// 08 connection, 53 resources (disk full, too many connections), 55P03 lock timeout, 57 operator intervention
+  /// (shutdown, statement timeout), 58 the system, 25006 read-only: nothing was written, and a later try may succeed.
   var isOfTheMoment: Bool {
     ["08", "53", "57", "58"].contains(rawValue.prefix(2)) || self == .lockNotAvailable || self == .readOnlyTransaction
   }

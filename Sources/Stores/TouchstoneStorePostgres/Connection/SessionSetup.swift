@@ -4,8 +4,9 @@ enum SessionSetup {
   /// The server stops a statement this much earlier than the connection gives up its answer.
   static let grace: Duration = .milliseconds(500)
 
-  /// By name, in seconds, a count, and milliseconds: the server ends a session about 10 s after its client's machine vanished,
-  /// which is four times as long as the client itself waits for an answer. By PostgreSQL's defaults it takes over two hours.
+  /// By name, in seconds, a count, and milliseconds: the server ends a session about 10 s after its client's machine
+  /// vanished, which is four times as long as the client itself waits for an answer. By PostgreSQL's defaults it takes
+  /// over two hours.
   private static let keepalive = [
     ("tcp_keepalives_idle", 4), ("tcp_keepalives_interval", 2), ("tcp_keepalives_count", 3),
     ("tcp_user_timeout", 10_000),
@@ -17,8 +18,8 @@ enum SessionSetup {
       "SET statement_timeout = \(statementTimeout.milliseconds)",
       // A process that is suspended or unreachable must not keep a lock for long.
       "SET idle_in_transaction_session_timeout = \(idleTimeout.milliseconds)",
-      // A transaction of which only a part arrived is not idle to the server: no timeout of its own ends it, and its locks stay
-      // until its client is found to be gone. Versions without these settings skip them.
+      // A transaction of which only a part arrived is not idle to the server: no timeout of its own ends it, and its
+      // locks stay until its client is found to be gone. Versions without these settings skip them.
       """
       SELECT set_config(k.name, k.value, false) FROM (VALUES \(keepalive.map { "('\($0)', '\($1)')" }.joined(separator: ", ")))
       AS k (name, value) WHERE k.name IN (SELECT name FROM pg_settings)
@@ -42,15 +43,15 @@ enum SessionSetup {
 }
 
 extension SessionSetup {
-  /// Statements use indexes however few rows the tables have when they are planned. Otherwise a plan that was made for a small
-  /// table could read all of it for as long as the server keeps the plan. A version that lacks a setting keeps its own
-  /// way.
+  /// Statements use indexes however few rows the tables have when they are planned. Otherwise a plan that was made for
+  /// a small table could read all of it for as long as the server keeps the plan. A version that lacks a setting keeps
+  /// its own way.
   static let plansByIndex = """
     SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('enable_seqscan', 'jit')
     """
-  /// Which rows other transactions hold is not known before, and all that comes after a commit on its connection waits with it.
-  /// One that needs longer waits where it delays no other (`Committer`). A version that lacks the setting waits.
-  /// 50 ms are longer than a transaction of this store takes with its fsync on most disks.
+  /// Which rows other transactions hold is not known before, and all that comes after a commit on its connection waits
+  /// with it. One that needs longer waits where it delays no other (`Committer`). A version that lacks the setting
+  /// waits. 50 ms are longer than a transaction of this store takes with its fsync on most disks.
   static let shortLockWaits = lockWaits(of: .milliseconds(50))
 
   static func lockWaits(of time: Duration) -> String {

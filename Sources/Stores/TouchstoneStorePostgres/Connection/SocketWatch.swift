@@ -4,10 +4,11 @@ internal import CEpoll
 internal import Dispatch
 internal import Glibc
 
-/// The socket is in an epoll instance of its own, and Dispatch watches that one. When a socket hangs up, Dispatch first tells its
-/// source and then takes the descriptor's number out of Dispatch's own instance; by then the number may be somebody else's, who is
-/// never woken again, and what Dispatch had noted of it may be freed (`_dispatch_event_merge_fd` of libdispatch 6.3,
-/// github.com/swiftlang/swift-corelibs-libdispatch/issues/949). An epoll instance does not hang up.
+/// The socket is in an epoll instance of its own, and Dispatch watches that one. When a socket hangs up, Dispatch first
+/// tells its source and then takes the descriptor's number out of Dispatch's own instance; by then the number may be
+/// somebody else's, who is never woken again, and what Dispatch had noted of it may be freed
+/// (`_dispatch_event_merge_fd` of libdispatch 6.3, github.com/swiftlang/swift-corelibs-libdispatch/issues/949). An
+/// epoll instance does not hang up.
 ///
 /// All calls come on the queue, and so do the handlers.
 final class SocketWatch {

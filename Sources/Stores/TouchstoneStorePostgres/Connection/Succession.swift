@@ -9,8 +9,8 @@ struct Timeline: Sendable, Hashable {
   var system: Int64
   var number: Int64
 
-  /// `pg_walfile_name` begins with the timeline that the server writes now, in eight hexadecimal digits. The control file has the
-  /// one of the last checkpoint, which a promoted server makes later.
+  /// `pg_walfile_name` begins with the timeline that the server writes now, in eight hexadecimal digits. The control
+  /// file has the one of the last checkpoint, which a promoted server makes later.
   static let select = Statement(
     nil,
     """
@@ -34,9 +34,10 @@ struct Timeline: Sendable, Hashable {
 
 /// The newest timeline that this process has found, and its connections with theirs.
 ///
-/// A replaced primary may go on accepting connections: its machine was paused, or its cluster manager hangs. Its answers are old
-/// (a revoked token would be active), and its commits wait for a standby that left. As soon as one connection of the process
-/// finds the new primary, the process ends its connections to the old one and makes no new ones.
+/// A replaced primary may go on accepting connections: its machine was paused, or its cluster manager hangs. Its
+/// answers are old (a revoked token would be active), and its commits wait for a standby that left. As soon as one
+/// connection of the process finds the new primary, the process ends its connections to the old one and makes no new
+/// ones.
 final class Succession: Sendable {
   private struct Member {
     let timeline: Timeline

@@ -3,8 +3,8 @@
 internal import TouchstoneStore
 
 extension Statement {
-  // The records of an attempt are joined one by one, and `OFFSET 0` has each of them found by its key. Otherwise a plan that
-  // was made for a small table could read all profiles of an application.
+  // The records of an attempt are joined one by one, and `OFFSET 0` has each of them found by its key. Otherwise a plan
+  // that was made for a small table could read all profiles of an application.
 
   /// Also reads whether a row may have been swept, in one snapshot.
   private static func evaluationOf(_ spread: String, _ expiresAt: String, _ id: String) -> String {

@@ -186,8 +186,9 @@ enum Schema {
     "INSERT INTO lineage VALUES (1, floor(random() * 4294967296)::BIGINT)",
   ]
 
-  /// In percent of a page. A login writes its binding's last use: with room in the row's page no index changes (a HOT update).
-  /// In a full page it would write another page and four indexes, each of which may have to be read from the disk.
+  /// In percent of a page. A login writes its binding's last use: with room in the row's page no index changes (a HOT
+  /// update). In a full page it would write another page and four indexes, each of which may have to be read from the
+  /// disk.
   private static let roomForUpdates = "WITH (fillfactor = 85)"
 
   private static let genesisHash =

@@ -4,8 +4,8 @@ public import TouchstonePolicy
 public import TouchstoneStore
 
 public enum PostgresRestoration {
-  /// Begins a new line of history (`Lineage`) in one transaction. Its first event is the restoration. Everything issued before
-  /// is void then, and a service that was running before cannot commit until it is restarted.
+  /// Begins a new line of history (`Lineage`) in one transaction. Its first event is the restoration. Everything issued
+  /// before is void then, and a service that was running before cannot commit until it is restarted.
   ///
   /// - Parameter now: the time of the restoration's event in the audit log.
   public static func begin(

@@ -1,8 +1,8 @@
 // Blocks, by which the events of an application or a profile are found in a long log.
 
-/// A fixed number of events in a row, indexed by block, application and profile. Appending touches only the few pages of the
-/// block at the log's end, while an index by profile alone would touch one page for each event. A search queries every
-/// block, in a few microseconds each.
+/// A fixed number of events in a row, indexed by block, application and profile. Appending touches only the few pages
+/// of the block at the log's end, while an index by profile alone would touch one page for each event. A search queries
+/// every block, in a few microseconds each.
 enum EventBlock {
   private static let sizeExponent: UInt64 = 8
 

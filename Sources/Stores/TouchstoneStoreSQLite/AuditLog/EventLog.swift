@@ -157,7 +157,8 @@ final class EventLog {
     return (try hasAccount(of: start) ? nil : .dropped(through: start.sequence), accounts)
   }
 
-  /// The event after which accounts are signed, or a later archiving. Indexes find them in a few microseconds for each block.
+  /// The event after which accounts are signed, or a later archiving. Indexes find them in a few microseconds for each
+  /// block.
   private func firstSigning(
     after start: EventChain.Head, through end: EventChain.Head
   ) throws(SQLiteError) -> EventRecord? {

@@ -8,9 +8,9 @@ enum RecoveredLog {
 
   /// Writes the log's content over itself, and waits for the disk: some 20 ms for the longest log.
   ///
-  /// After a failed fsync the kernel shows the written pages, and treats them as written. SQLite would append after them, and
-  /// a power failure would leave a gap there and lose everything that was answered since. The kernel must write the second
-  /// copy to the disk, or report that it cannot.
+  /// After a failed fsync the kernel shows the written pages, and treats them as written. SQLite would append after
+  /// them, and a power failure would leave a gap there and lose everything that was answered since. The kernel must
+  /// write the second copy to the disk, or report that it cannot.
   static func makeDurable(path: String) throws(StoreOpenError) {
     guard access(path, F_OK) == 0 else { return }
     let file = try FileDescriptor(opening: path, flags: O_RDWR)

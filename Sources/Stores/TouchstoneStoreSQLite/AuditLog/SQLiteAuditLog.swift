@@ -5,8 +5,8 @@ public import TouchstoneStore
 public enum SQLiteAuditLog {
   public typealias Verification = AuditLogVerification
 
-  /// Reads every event once, in a few microseconds each. Changes nothing and takes no lock. Leaves events that are appended
-  /// meanwhile to the next reading.
+  /// Reads every event once, in a few microseconds each. Changes nothing and takes no lock. Leaves events that are
+  /// appended meanwhile to the next reading.
   ///
   /// - Parameter accounts: how the accounts' signatures are verified.
   public static func verify(

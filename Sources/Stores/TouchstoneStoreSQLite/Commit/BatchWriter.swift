@@ -157,7 +157,8 @@ final class BatchWriter {
 
   // MARK: Conditions
 
-  /// Returns the record that differs from the change's condition. `earlier`: the set's earlier changes, not written yet.
+  /// Returns the record that differs from the change's condition. `earlier`: the set's earlier changes, not written
+  /// yet.
   private func conflict(of change: Change, after earlier: ArraySlice<Change>) throws(SQLiteError) -> String? {
     if let key = change.expiringKey, key.expiresAt < sweptBefore { return "expired before the latest sweep" }
     return switch change {

@@ -77,9 +77,9 @@ struct BatchFailure: Error, Sendable, Hashable {
     self.init(answer: StoreError(error), isFinal: false)
   }
 
-  /// In COMMIT. Without room, without the lock, or after a refused write, the log has no end of this transaction, and the next
-  /// one takes its place. After any other failure, especially of an fsync, the disk's content is unknown, and a second fsync
-  /// would not show it: the store stops, and writes the log anew at the next start.
+  /// In COMMIT. Without room, without the lock, or after a refused write, the log has no end of this transaction, and
+  /// the next one takes its place. After any other failure, especially of an fsync, the disk's content is unknown, and
+  /// a second fsync would not show it: the store stops, and writes the log anew at the next start.
   init(inCommit error: SQLiteError) {
     if [.full, .busy].contains(error.code.primary) || error.code == .ioErrorWrite {
       self.init(beforeCommit: error)
@@ -88,9 +88,9 @@ struct BatchFailure: Error, Sendable, Hashable {
     }
   }
 
-  /// In a checkpoint, which loses nothing, because the log still has everything. But after a failed fsync the kernel treats
-  /// unwritten pages as written. A later checkpoint would begin the log anew, which has these pages. `nil`: it may be tried
-  /// again.
+  /// In a checkpoint, which loses nothing, because the log still has everything. But after a failed fsync the kernel
+  /// treats unwritten pages as written. A later checkpoint would begin the log anew, which has these pages. `nil`: it
+  /// may be tried again.
   init?(inCheckpoint error: SQLiteError) {
     guard error.code == .ioErrorSync else { return nil }
     self.init(answer: StoreError(code: .unavailable, message: "a checkpoint failed: \(error.text)"), isFinal: true)

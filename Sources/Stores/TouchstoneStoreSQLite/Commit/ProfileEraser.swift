@@ -3,9 +3,9 @@
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// An erasure and the events that it still has to take. They go first, in transactions of a bounded number each; the records go
-/// in the last one. An erasure that is cut short therefore leaves the profile in place, and a repeated one completes it: the id
-/// is free for a new person only when nothing is left of the old one.
+/// An erasure and the events that it still has to take. They go first, in transactions of a bounded number each; the
+/// records go in the last one. An erasure that is cut short therefore leaves the profile in place, and a repeated one
+/// completes it: the id is free for a new person only when nothing is left of the old one.
 struct EventErasure: Sendable {
   let erasure: ProfileErasure
   /// Rising. Some may be erased by another erasure.

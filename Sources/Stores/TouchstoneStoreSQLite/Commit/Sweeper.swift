@@ -1,4 +1,5 @@
-// Drops expired records and the rows of archived events, a bounded number at a time, so that commits never wait long for it.
+// Drops expired records and the rows of archived events, a bounded number at a time, so that commits never wait long
+// for it.
 
 internal import TouchstonePolicy
 internal import TouchstoneStore

@@ -18,8 +18,8 @@ final class WriterQueue: @unchecked Sendable {
     var refusal: StoreError?
   }
 
-  /// How soon it tries again to empty a log that readers kept. A long reader (a backup) costs nothing, and erased content
-  /// stays no longer than the reader.
+  /// How soon it tries again to empty a log that readers kept. A long reader (a backup) costs nothing, and erased
+  /// content stays no longer than the reader.
   private static let lookInterval = DispatchTimeInterval.milliseconds(500)
 
   private let waiting = Mutex(Waiting())

@@ -2,9 +2,9 @@
 
 /// A value: commits and finished copies in, what to do out.
 ///
-/// SQLite's automatic checkpoint runs inside a commit, which then takes milliseconds. Here most of the log is copied beside
-/// the commits. The writer copies only the rest that came meanwhile, so that the log starts from its beginning again and
-/// does not grow without end.
+/// SQLite's automatic checkpoint runs inside a commit, which then takes milliseconds. Here most of the log is copied
+/// beside the commits. The writer copies only the rest that came meanwhile, so that the log starts from its beginning
+/// again and does not grow without end.
 struct CheckpointSchedule {
   /// The writer's own copying takes about a millisecond.
   static let writerFrames = 250
@@ -42,8 +42,8 @@ struct CheckpointSchedule {
     return .copyBesideCommits
   }
 
-  /// A log that was copied as a whole starts anew with the next commit. If a long reader keeps it, it grows until the next
-  /// time.
+  /// A log that was copied as a whole starts anew with the next commit. If a long reader keeps it, it grows until the
+  /// next time.
   mutating func copiedOnWriter(copiedFrames: Int, walFrames: Int) {
     rounds = 0
     nextStart = copiedFrames >= walFrames ? startFrames : walFrames + startFrames

@@ -6,8 +6,8 @@ internal import Glibc
 /// A virtual file system: the system's, except that a page reaches a database file without copies of rows that moved.
 ///
 /// SQLite overwrites a cell that it deletes (`secure_delete`). But when it balances a b-tree, it builds pages anew
-/// (`rebuildPage`), and leaves the cells that moved to another page in the gap between a page's cell pointers and its cells. No
-/// later deletion finds these copies. SQLite never reads the gap, so this file system writes zeros there.
+/// (`rebuildPage`), and leaves the cells that moved to another page in the gap between a page's cell pointers and its
+/// cells. No later deletion finds these copies. SQLite never reads the gap, so this file system writes zeros there.
 ///
 /// Frames of the write-ahead log have checksums and are written as they are. `SQLiteConnection.emptyLog` removes them.
 ///
@@ -76,8 +76,8 @@ enum ClearingFileSystem {
 
   // MARK: The file's format
 
-  /// 64 GB. Pages of other kinds begin with a page's number. In a file of up to twice this size, the first byte of that number
-  /// is 0 or 1, which is no b-tree's.
+  /// 64 GB. Pages of other kinds begin with a page's number. In a file of up to twice this size, the first byte of that
+  /// number is 0 or 1, which is no b-tree's.
   private static let maximumPages: sqlite3_int64 = 1 << 24
   private static let minimumPageSize = 512
   private static let headerSize = 100
@@ -85,8 +85,8 @@ enum ClearingFileSystem {
   /// The largest root page's number stands there, which only the modes with pointer maps note.
   private static func hasPointerMaps(_ page: UnsafeRawBufferPointer) -> Bool { page[52..<56].contains { $0 != 0 } }
 
-  /// Page 1 is read each time: another process may have changed the mode and written the page. SQLite writes the page 1 of a
-  /// new file first. A file whose page 1 cannot be read is left as it is.
+  /// Page 1 is read each time: another process may have changed the mode and written the page. SQLite writes the page 1
+  /// of a new file first. A file whose page 1 cannot be read is left as it is.
   private static func hasPointerMaps(
     _ file: UnsafeMutablePointer<sqlite3_file>, _ system: UnsafePointer<sqlite3_io_methods>
   ) -> Bool {

@@ -28,8 +28,8 @@ final class DataDirectory: Sendable {
   private static let ownerOnlyDirectory: mode_t = 0o700
   static let ownerOnlyFile: mode_t = 0o600
 
-  /// Makes the directory if it is missing; its parent must exist. Refuses a directory that other users can change or replace,
-  /// or whose files they can change.
+  /// Makes the directory if it is missing; its parent must exist. Refuses a directory that other users can change or
+  /// replace, or whose files they can change.
   init(claiming path: String) throws(StoreOpenError) {
     if let violation = FileProtection.violation(onTheWayTo: path) {
       throw StoreOpenError(code: .unprotected, message: "\(path): \(violation)")
@@ -50,8 +50,8 @@ final class DataDirectory: Sendable {
     self.path = path
   }
 
-  /// If no other user can write to the directory, only changed modes let others in. Otherwise they could put a write-ahead log
-  /// beside the database, even in a sticky directory.
+  /// If no other user can write to the directory, only changed modes let others in. Otherwise they could put a
+  /// write-ahead log beside the database, even in a sticky directory.
   private static func requireProtection(of path: String) throws(StoreOpenError) {
     let user = FileProtection.User.current
     let files = (fileSuffixes.map { databaseName + $0 } + [lockName]).map { "\(path)/\($0)" }

@@ -4,8 +4,8 @@ internal import Glibc
 internal import TouchstoneStore
 
 enum DatabaseFile {
-  /// Up to this size a start checks the whole file, in well under 0.1 s; beyond it, only the tables' definitions. It checks
-  /// the audit log in either case, all of it or the latest part.
+  /// Up to this size a start checks the whole file, in well under 0.1 s; beyond it, only the tables' definitions. It
+  /// checks the audit log in either case, all of it or the latest part.
   static let fullCheckMaximumBytes: Int64 = 32 << 20
 
   /// Opens a connection to the directory's database, and makes the database first if there is none.

@@ -67,8 +67,8 @@ extension NewFile {
 
   private static func randomSuffix() -> String { mark + String(UInt32.random(in: 0 ... .max), radix: 16) }
 
-  /// Removes the files that killed processes left under this name, or under one that differs only in digits, as times do. No
-  /// other program removes them, and they hold a whole database's content.
+  /// Removes the files that killed processes left under this name, or under one that differs only in digits, as times
+  /// do. No other program removes them, and they hold a whole database's content.
   private func removeLeftovers() {
     let directory = DataDirectory.parent(of: finalPath)
     var own = stat()

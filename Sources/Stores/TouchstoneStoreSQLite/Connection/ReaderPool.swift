@@ -53,8 +53,8 @@ final class ReaderPool: Sendable {
     self.readers = readers
   }
 
-  /// Takes tens of microseconds, more if it reads the disk. The first one that is free reads: a connection forgets its pages
-  /// with each commit, so readers that take turns would each read the upper pages of the tables again.
+  /// Takes tens of microseconds, more if it reads the disk. The first one that is free reads: a connection forgets its
+  /// pages with each commit, so readers that take turns would each read the upper pages of the tables again.
   func read<Value: Sendable>(
     _ body: (RecordReader) throws(SQLiteError) -> Value
   ) throws(StoreError) -> Value {

@@ -5,8 +5,8 @@ internal import Glibc
 
 /// Confined to one thread at a time (opened without SQLite's own mutex): its owner is a queue or a lock.
 final class SQLiteConnection {
-  /// The time that a writer waits for another process's lock: tools for backup and replication hold one for some 20 ms. Calls wait
-  /// meanwhile, so it is short.
+  /// The time that a writer waits for another process's lock: tools for backup and replication hold one for some 20 ms.
+  /// Calls wait meanwhile, so it is short.
   private static let lockWaitMilliseconds: Int32 = 250
 
   let pointer: OpaquePointer
@@ -131,7 +131,8 @@ final class SQLiteConnection {
 
   func error(_ code: ResultCode) -> SQLiteError {
     let message = String(cString: sqlite3_errmsg(pointer))
-    // The number is that of the latest system call that failed on one of the files. With other codes that was another one.
+    // The number is that of the latest system call that failed on one of the files. With other codes that was another
+    // one.
     let reason = code.primary == .ioError ? csqlite_last_errno(pointer) : 0
     return SQLiteError(
       code: code, message: reason == 0 ? message : "\(message) (\(String(cString: strerror(reason))))")

@@ -3,10 +3,11 @@
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// Most evaluations and tokens have no row, and an evaluation's first attempt should not read the disk to find that out.
+/// Most evaluations and tokens have no row, and an evaluation's first attempt should not read the disk to find that
+/// out.
 ///
-/// A value without a lock. The writer publishes all that it commits; if that grows over the bound, the rows that
-/// expire first go, and from then on only keys after them are answered for.
+/// A value without a lock. The writer publishes all that it commits; if that grows over the bound, the rows that expire
+/// first go, and from then on only keys after them are answered for.
 struct ExpiringRecords<Record: VersionedRecord> {
   private let capacity: Int
   /// By the second of their expiry: dropping the first of them is dropping a dictionary.

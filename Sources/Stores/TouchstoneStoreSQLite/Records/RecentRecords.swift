@@ -3,8 +3,8 @@
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// Two generations: a record that is used moves to the young one; when that is full the old one is dropped whole. Records
-/// that were used lately therefore stay, and neither a list nor a time has to be kept for each of them.
+/// Two generations: a record that is used moves to the young one; when that is full the old one is dropped whole.
+/// Records that were used lately therefore stay, and neither a list nor a time has to be kept for each of them.
 ///
 /// A value without a lock. It holds exactly what is committed: `publish` comes from the writer after a commit; what a
 /// reader found is taken by `fill` only if nothing was published since that reader began.

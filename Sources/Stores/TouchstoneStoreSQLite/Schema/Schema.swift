@@ -27,16 +27,17 @@ enum Schema {
   /// before in the start that finds it.
   static let version: Int64 = 2
 
-  /// A binding has `hardware_keys` or `profile_touch_id`. A passkey has both: its key, and the digest by which it is found.
+  /// A binding has `hardware_keys` or `profile_touch_id`. A passkey has both: its key, and the digest by which it is
+  /// found.
   ///
   /// Everything that expires has its expiry in front of its key: inserts append, and sweeping drops a range.
   ///
-  /// `sweep_mark` has the time up to which was swept, because keys before it may have had a row. `lineage` is another one in
-  /// every new database and after each restoration.
+  /// `sweep_mark` has the time up to which was swept, because keys before it may have had a row. `lineage` is another
+  /// one in every new database and after each restoration.
   ///
-  /// When a binding was last used, and its counter, stand in a table of their own, a row for each: every login writes it, and
-  /// rows of ten bytes keep the pages that logins dirty few. Few logins write `binding_postures` (`SeenPosture`); the other ones have
-  /// fewer pages to write.
+  /// When a binding was last used, and its counter, stand in a table of their own, a row for each: every login writes
+  /// it, and rows of ten bytes keep the pages that logins dirty few. Few logins write `binding_postures`
+  /// (`SeenPosture`); the other ones have fewer pages to write.
   ///
   /// `app_attest_receipts` has kilobytes for a binding, which GetBinding alone reads.
   ///

@@ -11,8 +11,8 @@ public enum SQLiteBackup {
   private static let pagesPerSynchronization: Int32 = 4_096
 
   /// Writes the directory's database to a new file, as it is at one moment: all that was answered before the call is in
-  /// it. A service may run meanwhile: this does not take its lock. The new file is read again and verified as a whole before
-  /// it gets its name.
+  /// it. A service may run meanwhile: this does not take its lock. The new file is read again and verified as a whole
+  /// before it gets its name.
   ///
   /// The keys are no part of it.
   ///
@@ -66,12 +66,11 @@ public enum SQLiteBackup {
   /// Makes a data directory of a backup: one that is missing, or that holds nothing but `keys`. The backup is verified
   /// first, and the database gets its name only when it is complete.
   ///
-  /// Changes after the backup are unknown. Everything issued before the restoration is void (`Lineage`), whose time is in the
-  /// audit log. Everything else is as it was when the backup was made.
+  /// Changes after the backup are unknown. Everything issued before the restoration is void (`Lineage`), whose time is
+  /// in the audit log. Everything else is as it was when the backup was made.
   ///
-  /// - Parameters:
-  ///   - now: the time of the restoration's event in the audit log.
-  ///   - accept: judges the file once it was found to be whole, before anything is written.
+  /// - Parameters: - now: the time of the restoration's event in the audit log. - accept: judges the file once it was
+  ///   found to be whole, before anything is written.
   public static func restore(
     from file: String, to path: String, at now: UnixTime, accept: () throws(StoreOpenError) -> Void = {}
   ) throws(StoreOpenError) -> (backup: DatabaseSummary, restoration: Restoration) {

@@ -9,8 +9,8 @@ extension SQLiteConnection {
   /// The pause after each step, in which a service on the same disk can use it.
   private static let pauseMicroseconds: UInt32 = 1_000
 
-  /// Copies the database as it is at the first step, whatever is committed meanwhile. A snapshot delays no commit, but keeps
-  /// the write-ahead log from starting anew until it ends.
+  /// Copies the database as it is at the first step, whatever is committed meanwhile. A snapshot delays no commit, but
+  /// keeps the write-ahead log from starting anew until it ends.
   ///
   /// - Parameter stepped: called after each step with the number of copied pages.
   func copy(to destination: SQLiteConnection, stepped: (Int32) -> Void) throws(SQLiteError) {

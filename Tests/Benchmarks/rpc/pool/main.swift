@@ -1,7 +1,8 @@
-// A million calls through a channel: memory that does not grow, and what the channel adds to a call. `make bench WHAT=pool`.
+// A million calls through a channel: memory that does not grow, and what the channel adds to a call. `make bench
+// WHAT=pool`.
 //
-// Two servers and their client in one process. In each hundred calls one is refused once and retried; now and then other
-// channels are made and dropped. Exits with 1 where memory has grown or a call failed.
+// Two servers and their client in one process. In each hundred calls one is refused once and retried; now and then
+// other channels are made and dropped. Exits with 1 where memory has grown or a call failed.
 
 import DispatchRPC
 import Glibc

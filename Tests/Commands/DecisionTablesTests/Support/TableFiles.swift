@@ -16,7 +16,7 @@ struct TableFile: Sendable, CustomTestStringConvertible {
     try DecisionTableFile(text, policies: EvaluationPolicy.builtIn)
   }
 
-  /// Those that decide; `elsewhere` is a list of tests.
+  /// The tables that decide; `elsewhere` is a list of tests.
   static let all: [TableFile] = read().filter { $0.name != elsewhereName }
   static let elsewhere: TableFile? = read().first { $0.name == elsewhereName }
 

@@ -1,5 +1,5 @@
-// Definitions by the thousand, from seeds: whatever is written, it is judged without a trap; and what is judged a policy
-// is one that somebody can pass, by each of its factors.
+// Definitions by the thousand, from seeds: whatever is written, it is judged without a trap; and what is judged a
+// policy is one that somebody can pass, by each of its factors.
 
 import TestSupport
 import Testing

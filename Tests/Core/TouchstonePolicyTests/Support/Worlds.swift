@@ -1,5 +1,5 @@
-// Every combination of a few phones, bindings, devices and policies, with profiles and evaluations dealt out among them:
-// for what must hold in all of them.
+// Every combination of a few phones, bindings, devices and policies, with profiles and evaluations dealt out among
+// them: for what must hold in all of them.
 
 import TouchstonePolicy
 

@@ -1,4 +1,5 @@
-// How streaming calls end early: cancellation from both sides, deadlines, limits, lost connections, drain, hostile peers.
+// How streaming calls end early: cancellation from both sides, deadlines, limits, lost connections, drain, hostile
+// peers.
 
 import Dispatch
 import Synchronization

@@ -39,7 +39,7 @@ import Testing
     #expect(settings.settings[3] == 3)
   }
 
-  /// Those that are too many hold up nothing: their bytes do not count against the connection's window.
+  /// Messages that are too many hold up nothing: their bytes do not count against the connection's window.
   @Test func bodiesOfRefusedStreamsArePassedOver() async throws {
     var configuration = RPCServerConfiguration(eventLoops: 1)
     configuration.maxConcurrentStreams = 1

@@ -1,4 +1,5 @@
-// The pure parts of streams: messages in as they are asked for, messages out piece by piece, and the count of what waits.
+// The pure parts of streams: messages in as they are asked for, messages out piece by piece, and the count of what
+// waits.
 
 import Testing
 

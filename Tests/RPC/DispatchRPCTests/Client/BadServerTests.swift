@@ -1,4 +1,5 @@
-// Servers that break off, change their minds or go too far: what the client's calls make of it. (After grpc's http2_test.)
+// Servers that break off, change their minds or go too far: what the client's calls make of it. (After grpc's
+// http2_test.)
 
 import Dispatch
 import TestSupport

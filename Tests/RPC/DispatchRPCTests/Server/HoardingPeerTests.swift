@@ -45,8 +45,8 @@ import Testing
     #expect(try await modestAnswer.message == Self.message)
   }
 
-  /// The stream is over by then: only the connection holds it. All calls come before the first answer: what a client sends behind a
-  /// full window may wait for its retransmission, a minute and more.
+  /// The stream is over by then: only the connection holds it. All calls come before the first answer: what a client
+  /// sends behind a full window may wait for its retransmission, a minute and more.
   @Test func whatTheSocketDoesNotTakeCountsAsUnread() async throws {
     let loopback = try Loopback(RPCServerConfiguration(eventLoops: 1))
     let peer = RawPeer(loopback.address, receiveBuffer: 4 << 10)
@@ -79,7 +79,8 @@ import Testing
     configuration.maxBufferedRequestBytesPerConnection = 64 << 10
     let loopback = try Loopback(configuration)
     let hoarder = RawPeer(loopback.address)
-    // The fifth goes beyond the share; it is refused, and what it had is let go, so that each next one is refused as well.
+    // The fifth goes beyond the share; it is refused, and what it had is let go, so that each next one is refused as
+    // well.
     let frames = await hoarder.exchange(Frame.preface + Self.unfinishedRequests(8, bytes: 16_000)) { frames in
       frames.count { $0.type == 3 } == 4
     }

@@ -388,7 +388,8 @@ private struct SimulatedLoop {
 }
 
 extension Loopback {
-  /// Lets all calls begin before it answers the first one: that answer took longer than the target, and lowers the limit.
+  /// Lets all calls begin before it answers the first one: that answer took longer than the target, and lowers the
+  /// limit.
   fileprivate func answerAll(_ count: Int, _ results: Box<Result<RPCResponse, RPCError>>) async throws {
     var running: [RPCServerCall] = []
     while running.count < count { running.append(await held.next()) }

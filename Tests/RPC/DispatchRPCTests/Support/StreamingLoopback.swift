@@ -18,10 +18,11 @@ enum Sighting: Hashable, Sendable {
 }
 
 /// The methods `Chat` (bidirectional: echoes each message), `Total` (client-streaming: the bytes of all messages),
-/// `Count` (server-streaming: as many messages as its request has bytes) and `Hold` (bidirectional: the test plays the handler).
+/// `Count` (server-streaming: as many messages as its request has bytes) and `Hold` (bidirectional: the test plays the
+/// handler).
 final class StreamingLoopback: Sendable {
   let loopback: Loopback
-  /// Those of `Hold`, and what they see.
+  /// The streams of `Hold`, and what they see.
   let held: Box<RPCServerStream>
   let seen: Box<Sighting>
 

@@ -27,7 +27,7 @@ import TestSupport
     #expect(read(CertificateRequest()) == RPCPeerCertificate())
   }
 
-  /// Those that name nobody to us, too.
+  /// Names that name nobody to us, too.
   @Test(
     arguments: [
       ([], false), ([.address([10, 0, 0, 1])], true), ([.uri("not plain")], true), ([.dns("a")], true),

@@ -28,8 +28,8 @@ import Testing
     try files.server(clients: .required(authoritiesFile: files.authorities(named: "clients.pem")))
   }
 
-  /// Connects with a chain that ends soon, and does what must be done before that. A busy machine may take longer than a short
-  /// one lasts, and gets a longer one.
+  /// Connects with a chain that ends soon, and does what must be done before that. A busy machine may take longer than
+  /// a short one lasts, and gets a longer one.
   private func connected(
     to tls: RPCServerTLS, until link: Link, _ connect: (RPCClientConfiguration) async throws -> TestClient
   ) async throws -> TestClient {

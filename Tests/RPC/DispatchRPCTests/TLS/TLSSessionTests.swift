@@ -99,9 +99,9 @@ import TestSupport
     #expect(witness.tls.statistics == RPCTLSStatistics(full: 2, resumed: 0, failed: 0))
   }
 
-  /// Within the second that is left, or at once: no client resumes an expired session. If an intermediate ends first, the client
-  /// offers its session, and the server does not take it. A busy machine may take longer for the first visit than a certificate
-  /// lasts, and gets one that lasts longer.
+  /// Within the second that is left, or at once: no client resumes an expired session. If an intermediate ends first,
+  /// the client offers its session, and the server does not take it. A busy machine may take longer for the first visit
+  /// than a certificate lasts, and gets one that lasts longer.
   @Test(arguments: [false, true]) func sessionsEndWithTheClientsChain(_ endsWithIntermediate: Bool) async throws {
     var request = TLSFiles.client
     for seconds in [4, 12, 40] {

@@ -115,8 +115,8 @@ extension V1.SubmitAttemptRequest: Request {
     }
   }
 
-  /// By this binding's passkey, over this evaluation's very input, on the application's own page, for the evaluation's own
-  /// profile, and with the count that is kept from now on (R46).
+  /// By this binding's passkey, over this evaluation's very input, on the application's own page, for the evaluation's
+  /// own profile, and with the count that is kept from now on (R46).
   private func isAsserted(
     _ proof: V1.PasskeyProof, by binding: BindingRecord, _ event: EventDraft, _ opened: OpenedEvaluation,
     _ moment: Moment

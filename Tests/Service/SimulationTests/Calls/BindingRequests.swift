@@ -64,7 +64,8 @@ extension V1.CompleteBindingRequest: Request {
     }
   }
 
-  /// R12: with keys, in place of the same profile's own binding, which was there when the lock began (or replaced one that was).
+  /// R12: with keys, in place of the same profile's own binding, which was there when the lock began (or replaced one
+  /// that was).
   private func endsLockout(of deviceID: String, _ handed: HandedTicket, _ moment: Moment) -> Bool {
     guard !keys.isEmpty, Identifier.areEqual(deviceID, handed.deviceID),
       let own = moment.before.activeBinding(applicationID, onDevice: deviceID),

@@ -27,8 +27,8 @@ struct Laws {
     if changeSet.events.isEmpty { requireUneventful() }
   }
 
-  /// An admission is no event: its verdict is. And an erasure's event is the store's to write. A posture alone is what support is
-  /// shown.
+  /// An admission is no event: its verdict is. And an erasure's event is the store's to write. A posture alone is what
+  /// support is shown.
   private func requireUneventful() {
     for change in changeSet.changes {
       switch change {

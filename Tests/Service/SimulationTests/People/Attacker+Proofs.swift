@@ -67,8 +67,8 @@ extension Attacker {
 
   // MARK: Apps
 
-  /// A key of the attacker's own, and an attestation that does not vouch for it: by a forger, of another app, for another
-  /// ticket, for another key, for another posture; or one that was seen on the line.
+  /// A key of the attacker's own, and an attestation that does not vouch for it: by a forger, of another app, for
+  /// another ticket, for another key, for another posture; or one that was seen on the line.
   func forgeVouching() {
     let enrolments = people.wallet.enrolments.filter { !$0.isForPasskey }
     guard let enrolment = chance.pickAny(enrolments), let other = chance.pickAny(enrolments) else { return }

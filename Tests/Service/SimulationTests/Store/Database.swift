@@ -82,7 +82,8 @@ final class Database {
 
   /// The event of an answer: written by its process since the call began, and no other answer's.
   ///
-  /// Answers come in the order of their time, so to take the earliest event that fits leaves one for each of the others.
+  /// Answers come in the order of their time, so to take the earliest event that fits leaves one for each of the
+  /// others.
   func claimEvent(of call: Call, where isRight: (EventDraft) -> Bool) -> Bool {
     let step = call.dispatchedStep ?? 0
     let first = log.lastIndex { $0.step < step }.map { $0 + 1 } ?? 0

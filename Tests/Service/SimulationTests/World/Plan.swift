@@ -16,7 +16,7 @@ struct Plan {
   /// Whether strangers are compared before the storm, and honest people served after it.
   let hasMirror: Bool
   let hasAftermath: Bool
-  /// That verify secrets.
+  /// The threads that verify secrets.
   let secretThreads: Int
   let enrolment: EnrolmentPolicy
   let policies: [EvaluationPolicy]

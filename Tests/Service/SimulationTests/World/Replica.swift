@@ -15,7 +15,7 @@ final class Life: @unchecked Sendable {
   /// Calls given to an event loop and not answered. If the life is over: as they were when it ended.
   fileprivate(set) var calls: [Call] = []
 
-  /// Those in force, each from a step on.
+  /// The settings in force, each from a step on.
   fileprivate(set) var policies: [(step: Int, policies: [EvaluationPolicy])]
 
   init(replica: Int, eventLoopCount: Int, policies: [EvaluationPolicy], at step: Int) {

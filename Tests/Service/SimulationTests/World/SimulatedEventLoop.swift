@@ -1,4 +1,5 @@
-// An event loop of a simulated process: work that was posted to it waits, in order, until the world lets it run a round.
+// An event loop of a simulated process: work that was posted to it waits, in order, until the world lets it run a
+// round.
 
 import TouchstoneService
 

@@ -1,4 +1,5 @@
-// Where a simulated process verifies passcodes and gestures: at some later step, in an instant, and under the world's eyes.
+// Where a simulated process verifies passcodes and gestures: at some later step, in an instant, and under the world's
+// eyes.
 
 import TouchstoneCrypto
 import TouchstoneService

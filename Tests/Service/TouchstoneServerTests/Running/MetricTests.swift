@@ -47,8 +47,8 @@ struct MetricTests {
     }
   }
 
-  /// The families of PostgreSQL, of TLS, of retention, of traces, of a process's log, of files that only some configurations
-  /// name, and those that a reload sets.
+  /// The families of PostgreSQL, of TLS, of retention, of traces, of a process's log, of files that only some
+  /// configurations name, and those that a reload sets.
   private static let absent: Set<MetricFamily> = [
     .storeConnections, .storeTransactions, .auditUnsealed, .clockOffset, .handshakes, .certificateExpiry,
     .archiveSuccess, .trustDataWritten, .reloadSuccess, .logLinesDropped, .spansExported, .spansDropped, .tracesLimited,

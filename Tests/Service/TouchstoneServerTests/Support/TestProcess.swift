@@ -1,4 +1,5 @@
-// A whole service in the test's process, on a free port: started, reloaded and ended as `touchstone serve` does by signals.
+// A whole service in the test's process, on a free port: started, reloaded and ended as `touchstone serve` does by
+// signals.
 
 import Dispatch
 import DispatchRPC

@@ -15,7 +15,7 @@ struct KeyAttemptTests {
     name: "login", purpose: .login, factors: [.biometry, .passcode], tokenLifetime: .seconds(300))
   private static let key = SoftwareKey()
 
-  /// Of an active binding, unless it is changed.
+  /// What is read of an active binding, unless it is changed.
   private func subject(
     _ change: (inout BindingRecord) -> Void = { _ in }, evaluation: EvaluationStanding? = nil
   ) -> SharedRecord<Subject> {

@@ -88,7 +88,8 @@ struct PasskeyAttemptTests {
         == ["read", "find", "verify", "commit evaluation.succeeded", "answer succeeded"])
   }
 
-  /// An unknown credential, another person's, and a named one's other credential take as many steps as a wrong signature.
+  /// An unknown credential, another person's, and a named one's other credential take as many steps as a wrong
+  /// signature.
   @Test func eachFaultTakesTheSameSteps() {
     let refused = ["find", "verify", "refuse evaluation.failed", "answer tryAgain"]
     #expect(steps(attempt(.bearer), [.found(records()), .verified(false), .committed]) == refused)

@@ -7,8 +7,8 @@ import TouchstoneStore
 
 @testable import TouchstoneService
 
-/// R41: a profile that is erased between a refusal's reads and its commit is not named by the refusal's event. Failures and
-/// denials of evaluations are in StaleReadTests.
+/// R41: a profile that is erased between a refusal's reads and its commit is not named by the refusal's event. Failures
+/// and denials of evaluations are in StaleReadTests.
 struct ErasedNameTests {
   private let service: TestService
 

@@ -10,8 +10,8 @@ import TouchstoneStore
 
 /// The answers to a caller when the store is contended, slow or broken.
 struct StoreFailureTests {
-  /// A call that changes something: made ready first, so that the fault hits the call alone. Its description begins with
-  /// its method.
+  /// A call that changes something: made ready first, so that the fault hits the call alone. Its description begins
+  /// with its method.
   struct Operation: Sendable, CustomTestStringConvertible {
     typealias Call = @Sendable () async throws -> Void
 

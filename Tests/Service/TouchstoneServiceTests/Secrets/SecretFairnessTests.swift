@@ -171,7 +171,7 @@ struct SecretFairnessTests {
     #expect(try isAccepted(old))
   }
 
-  /// Those with a permit are verified, since they were counted.
+  /// Guesses with a permit are verified, since they were counted.
   @Test func whoWaitsTooLongIsRefusedAndNotCounted() throws {
     let guesses = try flood()
     let refusals = guesses.count { $0.error != nil }

@@ -316,8 +316,8 @@ struct SecretScheduleTests {
 
   // MARK: Promises
 
-  /// Under 400 guesses a second of one application, or of one caller, another one's are refused at most 1 in 100 and take at
-  /// most twice as long as alone.
+  /// Under 400 guesses a second of one application, or of one caller, another one's are refused at most 1 in 100 and
+  /// take at most twice as long as alone.
   @Test(arguments: Flood.all, seeds(ofAll: 2))
   func aFloodHardlySlowsOthers(flood: Flood, seed: UInt64) {
     for threads in [1, 2] {
@@ -494,7 +494,8 @@ struct ScheduleBench {
   }
 }
 
-/// Half a minute in model time: guesses flood in, at names that are invented, and people log in, ten a second for each thread.
+/// Half a minute in model time: guesses flood in, at names that are invented, and people log in, ten a second for each
+/// thread.
 private struct FloodModel {
   struct Outcome {
     var refused = 0

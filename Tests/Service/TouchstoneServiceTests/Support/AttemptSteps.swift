@@ -39,7 +39,7 @@ extension AttemptTerms {
     expiresAt: sampleNow + .seconds(120), random: UniqueID(bytes: Array(repeating: 7, count: 16))!,
     in: Lineage(rawValue: 1))
 
-  /// Of an evaluation of the policy that expires two minutes after `sampleNow`, on a healthy iPhone.
+  /// An evaluation of the policy that expires two minutes after `sampleNow`, on a healthy iPhone.
   static func sample(
     _ proof: AttemptProof, under policy: EvaluationPolicy, of subject: EvaluationSubject,
     asserting appAssertion: OfferedAppAssertion? = nil, pepper: Pepper = KeyRing.ephemeral().pepper

@@ -9,8 +9,8 @@ import TouchstoneStore
 
 @testable import TouchstoneService
 
-/// A caller on a real connection that does not read what it asked for: its window fills, and the service waits for it, but
-/// not for ever.
+/// A caller on a real connection that does not read what it asked for: its window fills, and the service waits for it,
+/// but not for ever.
 struct SlowWatcherTests {
   private static let eventCount = 2_000
 

@@ -8,8 +8,8 @@ import Testing
 @Suite struct StreamPlacesTests {
   private typealias Places = StreamPlaces<Int, String>
 
-  /// Streams arrive in the given order, each with the number of its place in it. `?a` is a stranger's at the address `a`, and
-  /// `a` is a stream of the caller `a`.
+  /// Streams arrive in the given order, each with the number of its place in it. `?a` is a stranger's at the address
+  /// `a`, and `a` is a stream of the caller `a`.
   struct Row: Sendable, CustomTestStringConvertible {
     let name: String
     var all = 100

@@ -111,8 +111,8 @@ struct CommitBatchTests {
     }
   }
 
-  /// More commits wait for it than there are connections. The calls' time is shorter than a test's patience, so that one that
-  /// is delayed fails.
+  /// More commits wait for it than there are connections. The calls' time is shorter than a test's patience, so that
+  /// one that is delayed fails.
   @Test func aRowThatIsHeldDelaysNoOtherCommit() async throws {
     var options = PostgresStoreOptions.small
     options.callTimeout = .seconds(20)
@@ -206,7 +206,8 @@ struct CommitBatchTests {
     }
   }
 
-  /// Every second one notes a posture, as the first login in an hour does, and every third one raises its binding's counter.
+  /// Every second one notes a posture, as the first login in an hour does, and every third one raises its binding's
+  /// counter.
   private static func login(_ number: Int, version: RecordVersion = 1) -> ChangeSet {
     let id = "b-\(number)"
     return ChangeSet(

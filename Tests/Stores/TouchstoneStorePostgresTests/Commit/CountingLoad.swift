@@ -6,8 +6,8 @@ import TouchstonePolicy
 import TouchstoneStore
 import TouchstoneStorePostgres
 
-/// Workers that each count on a device of their own, an event for each step, over stores in turn. A store that says that
-/// something was done which was not, or the other way round, leaves a count that is not theirs.
+/// Workers that each count on a device of their own, an event for each step, over stores in turn. A store that says
+/// that something was done which was not, or the other way round, leaves a count that is not theirs.
 final class CountingLoad: Sendable {
   private let stores: [PostgresStore]
   private let isOver = Atomic(false)

@@ -41,8 +41,8 @@ struct LongErasureTests {
         let profile = try await stores[1].profile()
         var binding: Task<Void, any Error>?
         var erasure: Task<Void, any Error>?
-        // The binding's commit uses its ticket last, and waits because another one is using it. A lock of the table would also
-        // stop connections that are just being made.
+        // The binding's commit uses its ticket last, and waits because another one is using it. A lock of the table
+        // would also stop connections that are just being made.
         let ticket = ExpiringKey.sample()
         let id = Hexadecimal.text(ticket.id.bytes)
         let use = "INSERT INTO used_tickets VALUES (\(ticket.id.spread), \(ticket.expiresAt.microseconds), '\\x\(id)')"

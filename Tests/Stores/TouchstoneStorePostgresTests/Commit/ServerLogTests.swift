@@ -6,8 +6,8 @@ import TouchstoneStore
 
 @testable import TouchstoneStorePostgres
 
-/// A conflict is no error of PostgreSQL's server, which would write a line for each one into its own log, and for a unique
-/// violation the key, which no erasure of a profile reaches there.
+/// A conflict is no error of PostgreSQL's server, which would write a line for each one into its own log, and for a
+/// unique violation the key, which no erasure of a profile reaches there.
 struct ServerLogTests {
   @Test func conflictsOfFirstRecordsWriteNoIdsIntoIt() async throws {
     // PostgreSQL's default.

@@ -5,8 +5,8 @@ import TouchstoneStore
 
 @testable import TouchstoneStorePostgres
 
-/// Where a synchronous standby does not answer, each commit waits in a process of the server, which does not notice that
-/// its client is gone.
+/// Where a synchronous standby does not answer, each commit waits in a process of the server, which does not notice
+/// that its client is gone.
 struct HangingStandbyTests {
   private static let givenUp = 6
   private static let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"

@@ -13,8 +13,8 @@ struct SessionSetupTests {
     WHERE name IN ('tcp_keepalives_count', 'tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_user_timeout') ORDER BY name
     """)
 
-  /// Where a machine vanishes in the middle of a commit, the server waits for the rest, and keeps the commit's locks: by its
-  /// defaults for more than two hours. A Unix socket has none of these settings.
+  /// Where a machine vanishes in the middle of a commit, the server waits for the rest, and keeps the commit's locks:
+  /// by its defaults for more than two hours. A Unix socket has none of these settings.
   @Test func theServerLooksForClientsThatAreGone() async throws {
     let server = try PostgresServer(settings: ["listen_addresses=127.0.0.1"], port: Self.port)
     let targets = try ConnectionTarget.prepared("postgresql://touchstone@127.0.0.1:\(Self.port)/postgres")

@@ -33,8 +33,8 @@ struct SocketWatchTests {
     close(ours)
   }
 
-  /// Many hang up beside others, with descriptors whose numbers Dispatch notes in one place (they are equal modulo 256).
-  /// Where Dispatch watches the sockets themselves, the process ends with a signal.
+  /// Many hang up beside others, with descriptors whose numbers Dispatch notes in one place (they are equal modulo
+  /// 256). Where Dispatch watches the sockets themselves, the process ends with a signal.
   @Test func hangUpsLeaveDispatchWhole() async {
     await #expect(processExitsWith: .success) {
       var limits = rlimit()

@@ -1,5 +1,6 @@
-// Programs, started without Foundation: its `Process` copies a whole dirent of /proc/self/fd where the kernel wrote a part of
-// one, and crashes now and then where a thousand descriptors are open, as they are while tests run side by side.
+// Programs, started without Foundation: its `Process` copies a whole dirent of /proc/self/fd where the kernel wrote a
+// part of one, and crashes now and then where a thousand descriptors are open, as they are while tests run side by
+// side.
 
 internal import CSpawn
 @preconcurrency internal import Glibc

@@ -109,8 +109,8 @@ public final class PostgresServer: Sendable {
     try execute("SET client_min_messages = error; DROP SCHEMA \(name) CASCADE", at: uri)
   }
 
-  /// On a connection of its own, because `psql` would be three programs in a row; several statements are one transaction.
-  /// Answers the lines of the last one's rows, with `|` between columns.
+  /// On a connection of its own, because `psql` would be three programs in a row; several statements are one
+  /// transaction. Answers the lines of the last one's rows, with `|` between columns.
   @discardableResult
   public func execute(_ sql: String, at uri: String) throws(Failure) -> [String] {
     let connection = PQconnectdb(uri)

@@ -139,7 +139,7 @@ extension V1 {
     public var createdAt: Timestamp?
     public var lastUsedAt: Timestamp?
     public var biometryType: BiometryType
-    /// Of the key for which the least was proven. NONE without keys.
+    /// The protection of the key for which the least was proven. NONE without keys.
     public var attestationLevel: AttestationLevel
     /// In the order of protections; empty if no key is attested. A passkey has at most one.
     public var keyAttestations: [KeyAttestation]

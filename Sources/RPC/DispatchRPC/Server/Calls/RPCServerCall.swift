@@ -1,10 +1,10 @@
 // A unary call as its handler sees it: the context of every call, and the one answer.
 
-/// One running unary call. Answer it exactly once with `respond` or `fail`, from any thread and at any time; the first answer
-/// wins, and an answer to a call that is gone does nothing.
+/// One running unary call. Answer it exactly once with `respond` or `fail`, from any thread and at any time; the first
+/// answer wins, and an answer to a call that is gone does nothing.
 public final class RPCServerCall: RPCServerContext, EventLoopJob, @unchecked Sendable {
-  // Sendable because: `posted` is set once, by the thread that wins the mark `answered`, and read on the event loop that the call is
-  // then posted to. The rest is inherited.
+  // Sendable because: `posted` is set once, by the thread that wins the mark `answered`, and read on the event loop
+  // that the call is then posted to. The rest is inherited.
 
   /// An answer on its way from another thread.
   private var posted: RPCServerAnswer?
@@ -24,9 +24,10 @@ public final class RPCServerCall: RPCServerContext, EventLoopJob, @unchecked Sen
     answer(.error(error))
   }
 
-  /// From now until `stopWaiting` the handler only waits for its turn, in a queue that its owner bounds and keeps fair. The
-  /// call takes no room from others meanwhile (`RPCServerConfiguration.maxRunningCallsPerLoop`), and that limit
-  /// does not measure the time of its answer. Otherwise one client whose calls wait would have all others refused. From any thread.
+  /// From now until `stopWaiting` the handler only waits for its turn, in a queue that its owner bounds and keeps fair.
+  /// The call takes no room from others meanwhile (`RPCServerConfiguration.maxRunningCallsPerLoop`), and that limit
+  /// does not measure the time of its answer. Otherwise one client whose calls wait would have all others refused. From
+  /// any thread.
   public func startWaiting() { noteWaiting() }
 
   public func stopWaiting() { noteTurn() }

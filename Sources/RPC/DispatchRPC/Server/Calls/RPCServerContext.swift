@@ -1,4 +1,5 @@
-// The context of a call of any of the four kinds: its peer, its deadline, and whether the client still waits for the answer.
+// The context of a call of any of the four kinds: its peer, its deadline, and whether the client still waits for the
+// answer.
 
 import Synchronization
 
@@ -69,7 +70,8 @@ public class RPCServerContext: @unchecked Sendable {
   public final var path: String { route.path }
   public final var loop: EventLoop { connection.loop }
   public final var peer: RPCPeer { connection.peer }
-  /// The application's own object, such as the caller's identity. The connection keeps it until it ends. On the event loop only.
+  /// The application's own object, such as the caller's identity. The connection keeps it until it ends. On the event
+  /// loop only.
   public final var connectionNote: (any AnyObject & Sendable)? {
     get {
       loop.assertIsCurrent()
@@ -80,8 +82,8 @@ public class RPCServerContext: @unchecked Sendable {
       connection.note = newValue
     }
   }
-  /// The application lets the call in: its connection is a known caller's, see `RPCServerConfiguration.maxStrangersPerAddress`. On the
-  /// event loop only.
+  /// The application lets the call in: its connection is a known caller's, see
+  /// `RPCServerConfiguration.maxStrangersPerAddress`. On the event loop only.
   ///
   /// - Parameter caller: its connections are counted together (`RPCServerConfiguration.maxConnections`).
   public final func admitted(of caller: String) {
@@ -92,12 +94,13 @@ public class RPCServerContext: @unchecked Sendable {
   public final var admittedCaller: String? { connection.caller }
   /// Decoded anew each time: keep it rather than ask twice.
   public final var metadata: Metadata { encodedMetadata.decoded() }
-  /// The text of this name, which is in lower case: without decoding the rest. Several are joined by ", " (RFC 9110 §5.3).
+  /// The text of this name, which is in lower case: without decoding the rest. Several are joined by ", " (RFC 9110
+  /// §5.3).
   public final func metadata(_ name: String) -> String? { encodedMetadata.decoded(name).joined(name) }
   public final var isCancelled: Bool { loadMarks().contains(.cancelled) }
 
-  /// `body` runs once on the event loop when the call is cancelled before it was answered; at once if it already was. A second
-  /// one replaces the first.
+  /// `body` runs once on the event loop when the call is cancelled before it was answered; at once if it already was. A
+  /// second one replaces the first.
   public final func onCancel(_ body: @escaping @Sendable (RPCCancellation) -> Void) {
     guard loop.isCurrent else {
       loop.execute { self.onCancel(body) }

@@ -46,8 +46,9 @@ extension RPCServerStream {
     }
   }
 
-  /// Ends the call for the server, by the client's or the handler's fault. Messages that have not begun to leave are dropped.
-  /// A handler's end that is still on its way from another thread comes too late, because it may rely on those messages.
+  /// Ends the call for the server, by the client's or the handler's fault. Messages that have not begun to leave are
+  /// dropped. A handler's end that is still on its way from another thread comes too late, because it may rely on those
+  /// messages.
   func abort(_ code: RPCCode, _ message: String) {
     guard stream != nil else { return }
     _ = expire(.refused)

@@ -11,12 +11,12 @@ public enum RPCServerStreamEvent {
   case writable
 }
 
-/// One running call with several messages in at least one direction. End it exactly once with `finish`, `respond` or `fail`.
-/// All of it may be called from any thread; what several threads send arrives in no particular order.
+/// One running call with several messages in at least one direction. End it exactly once with `finish`, `respond` or
+/// `fail`. All of it may be called from any thread; what several threads send arrives in no particular order.
 ///
-/// Nothing is lost by being slow: the client may send no more than the stream's window beyond the requested messages, and a
-/// handler that waits while `isWritable` is false has little in memory that the client has not taken. `onCancel` reports a
-/// cancellation, as for unary calls; no event follows it.
+/// Nothing is lost by being slow: the client may send no more than the stream's window beyond the requested messages,
+/// and a handler that waits while `isWritable` is false has little in memory that the client has not taken. `onCancel`
+/// reports a cancellation, as for unary calls; no event follows it.
 public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
   // Sendable because: `quota` is atomic, the rest is touched only on the event loop.
 
@@ -69,9 +69,10 @@ public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
   /// False while so much waits for the client that a producer should wait for `.writable`.
   public var isWritable: Bool { quota.isWritable }
 
-  /// `body` runs once on the event loop when the connection takes no new calls any more: at its age, at the end of the client's
-  /// certificate, and when the server drains. At its grace's end the connection is cut, so a call that has no end of its own should end
-  /// with a status, and its client begins it again on another connection. A second `body` replaces the first.
+  /// `body` runs once on the event loop when the connection takes no new calls any more: at its age, at the end of the
+  /// client's certificate, and when the server drains. At its grace's end the connection is cut, so a call that has no
+  /// end of its own should end with a status, and its client begins it again on another connection. A second `body`
+  /// replaces the first.
   public func onConnectionLeaving(_ body: @escaping @Sendable () -> Void) {
     onLoop { stream in
       guard stream.stream != nil else { return }
@@ -173,7 +174,8 @@ extension RPCServerStream {
     deliverMessages()
   }
 
-  /// Runs outside of nghttp2's callbacks. Messages that a handler requests while it handles one are delivered afterwards.
+  /// Runs outside of nghttp2's callbacks. Messages that a handler requests while it handles one are delivered
+  /// afterwards.
   func deliverMessages() {
     guard !isDelivering else { return }
     isDelivering = true

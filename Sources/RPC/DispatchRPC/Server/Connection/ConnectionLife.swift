@@ -1,7 +1,8 @@
-// When a server's connection is looked after, probed, asked to leave and ended: all of its times in one machine. Pure; time is an
-// argument.
+// When a server's connection is looked after, probed, asked to leave and ended: all of its times in one machine. Pure;
+// time is an argument.
 
-/// The life of one connection: its handshake, its keepalive, its age and idleness, its drain, the end of its client's certificate.
+/// The life of one connection: its handshake, its keepalive, its age and idleness, its drain, the end of its client's
+/// certificate.
 ///
 /// The owner reports what happens, and performs the steps that `timePassed` returns until it returns the next deadline.
 struct ConnectionLife {

@@ -1,4 +1,5 @@
-// How a connection is asked to leave without losing a call (RFC 9113 §6.8): a warning, its acknowledgement, the last word.
+// How a connection is asked to leave without losing a call (RFC 9113 §6.8): a warning, its acknowledgement, the last
+// word.
 
 /// Pure; its owner sends what it says. nghttp2 ends the connection once the last word is out and no stream is left.
 struct DrainStateMachine {

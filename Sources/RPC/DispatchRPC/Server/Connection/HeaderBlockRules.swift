@@ -2,18 +2,20 @@
 
 /// Follows one connection's header blocks, of which one comes at a time.
 struct HeaderBlockRules {
-  /// A header list this many times the announced limit is a bomb: it ends the connection, and with it the decoding. No list is so large
-  /// without repeating indexed fields: nghttp2 takes 144 KiB in frames of a block, and Huffman's code makes 230 KiB of them at most.
+  /// A header list this many times the announced limit is a bomb: it ends the connection, and with it the decoding. No
+  /// list is so large without repeating indexed fields: nghttp2 takes 144 KiB in frames of a block, and Huffman's code
+  /// makes 230 KiB of them at most.
   private static let bombFactor = 16
-  /// Beyond the limit, each such multiple of it costs the client as much as an invalid frame, so that decoding is bounded, too.
+  /// Beyond the limit, each such multiple of it costs the client as much as an invalid frame, so that decoding is
+  /// bounded, too.
   private static let costFactor = 4
 
   /// As announced.
   let limitBytes: Int
   /// The highest that came.
   private var lastStreamID: Int32 = 0
-  /// Closed by the highest without ever having been open (RFC 9113 §5.1.1): nghttp2 takes HEADERS of theirs for trailers of a stream
-  /// that it no longer knows. The latest ones are enough, as clients leave out none.
+  /// Closed by the highest without ever having been open (RFC 9113 §5.1.1): nghttp2 takes HEADERS of theirs for
+  /// trailers of a stream that it no longer knows. The latest ones are enough, as clients leave out none.
   private var skippedStreams: Range<Int32> = 0..<0
   /// The size of the block that is coming in.
   private var blockBytes = 0

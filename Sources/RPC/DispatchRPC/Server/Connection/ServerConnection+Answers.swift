@@ -127,8 +127,8 @@ extension ServerConnection {
     buffers.headerBlock.withFields { session.submitResponse(stream: stream.pointee.id, $0, $1, body: nil) }
   }
 
-  /// The whole response has left. The rest of the client's request is no longer wanted (RFC 9113 §8.1); nghttp2 would drop
-  /// the response if the stream were reset any sooner.
+  /// The whole response has left. The rest of the client's request is no longer wanted (RFC 9113 §8.1); nghttp2 would
+  /// drop the response if the stream were reset any sooner.
   func responseSent(_ stream: Stream) {
     if !stream.pointee.isRemoteDone { session.submitReset(.noError, stream: stream.pointee.id) }
   }

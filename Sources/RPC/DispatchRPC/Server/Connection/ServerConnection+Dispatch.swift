@@ -6,8 +6,8 @@ extension ServerConnection {
     ready.add(stream)
   }
 
-  /// After the read, so that handlers never run inside nghttp2, and a request that was reset at once never runs at all. Requests that
-  /// find no room are taken up as answers leave.
+  /// After the read, so that handlers never run inside nghttp2, and a request that was reset at once never runs at all.
+  /// Requests that find no room are taken up as answers leave.
   func dispatchReady() {
     while !ready.isEmpty, hasRoomForAnswers, !inflation.isUsedUp, let stream = ready.removeFirst() {
       if stream.pointee.isClosed {
@@ -62,7 +62,8 @@ extension ServerConnection {
     loop.needsRoundEnd()
   }
 
-  /// A handler cannot close the stream before it returns: streams are closed in nghttp2's callbacks or at a round's end.
+  /// A handler cannot close the stream before it returns: streams are closed in nghttp2's callbacks or at a round's
+  /// end.
   @inline(__always)
   private func handOver(_ stream: Stream, to handler: (UnsafeRawBufferPointer) -> Void) {
     var request = MessageDeframer()

@@ -1,4 +1,5 @@
-// Compressed requests: inflated when it is their turn, one at a time, so that they cost their size only while a handler has them.
+// Compressed requests: inflated when it is their turn, one at a time, so that they cost their size only while a handler
+// has them.
 
 extension ServerConnection {
   /// False when it is refused.

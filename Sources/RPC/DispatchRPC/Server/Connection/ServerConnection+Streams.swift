@@ -12,8 +12,8 @@ extension ServerConnection {
     if life.streamOpened(at: loop.now) { reviewLife() }
   }
 
-  /// The stream has no state of ours: the rest of its frames is decoded and passed over. REFUSED_STREAM tells the client that the
-  /// call was not looked at, so that it may send it again (RFC 9113 §8.7).
+  /// The stream has no state of ours: the rest of its frames is decoded and passed over. REFUSED_STREAM tells the
+  /// client that the call was not looked at, so that it may send it again (RFC 9113 §8.7).
   private func refuseStream(_ id: Int32) {
     session.submitReset(.refusedStream, stream: id)
     record(.refusedStream)

@@ -6,7 +6,8 @@ import Synchronization
 /// Confined to its event loop. It receives the events on the wire; the parts decide, and the extensions act:
 ///
 /// - `ServerCallbacks` brings nghttp2's events, `+Requests` takes them, `+Refusals` answers those that no handler sees;
-/// - `+Dispatch`, `+Inflating` and `+Streaming` bring requests to their handlers, `+Answers` takes their answers to nghttp2;
+/// - `+Dispatch`, `+Inflating` and `+Streaming` bring requests to their handlers, `+Answers` takes their answers to
+///   nghttp2;
 /// - `+Streams` and `+Deadlines` begin and end streams; `+Life` begins and ends the connection.
 final class ServerConnection: HTTP2Connection {
   typealias Stream = UnsafeMutablePointer<ServerStream>
@@ -16,8 +17,8 @@ final class ServerConnection: HTTP2Connection {
     static let streamDeadline: UInt32 = 2
   }
 
-  /// To nghttp2, which ends a connection that has a stream more than it has announced. We count them ourselves and refuse the stream
-  /// alone; `willSendFirst` puts in what the client is told.
+  /// To nghttp2, which ends a connection that has a stream more than it has announced. We count them ourselves and
+  /// refuse the stream alone; `willSendFirst` puts in what the client is told.
   private static let uncountedStreams = UInt32.max
   /// Given back at once, so that no stream holds up another; memory is bounded by the limits on what is buffered.
   private static let connectionWindowBytes: Int32 = 4 << 20
@@ -35,12 +36,12 @@ final class ServerConnection: HTTP2Connection {
   /// The connection does not have to make room for strangers.
   private var hasCallersPlace = false
 
-  // The parts. Their methods call nothing that comes back to the connection, and only the event loop uses them: two accesses never
-  // overlap. Checking that at run time costs 3 % of a call's instructions.
+  // The parts. Their methods call nothing that comes back to the connection, and only the event loop uses them: two
+  // accesses never overlap. Checking that at run time costs 3 % of a call's instructions.
   @exclusivity(unchecked) var life: ConnectionLife
   @exclusivity(unchecked) var conduct: ClientConduct
   @exclusivity(unchecked) var headerBlocks: HeaderBlockRules
-  /// Of the request whose fields are coming in; `nil` if nghttp2 checks them.
+  /// The fields of the request that is coming in; `nil` if nghttp2 checks them.
   @exclusivity(unchecked) var fieldRules: RequestFieldRules?
   @exclusivity(unchecked) var streams = ServerStreamList()
   @exclusivity(unchecked) var ready = ReadyStreams()
@@ -88,7 +89,8 @@ final class ServerConnection: HTTP2Connection {
     return true
   }
 
-  /// A call was admitted: the connection is a known caller's, and keeps its place if its caller has no more than others.
+  /// A call was admitted: the connection is a known caller's, and keeps its place if its caller has no more than
+  /// others.
   func callAdmitted(of caller: String) {
     guard !hasCallersPlace else { return }
     if self.caller == nil {

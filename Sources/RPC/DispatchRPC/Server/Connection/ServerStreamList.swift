@@ -1,4 +1,5 @@
-// The streams of one connection, in lists that run through the streams themselves. Each stream is in each list at most once.
+// The streams of one connection, in lists that run through the streams themselves. Each stream is in each list at most
+// once.
 
 import CNGHTTP2
 

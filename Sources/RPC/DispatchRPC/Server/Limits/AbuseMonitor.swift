@@ -1,7 +1,7 @@
 // Frames that cost the server more than the client: counted per connection, pure; time is an argument.
 
-/// Token buckets: how many frames at once, and how many a second after that. Honest clients send some frames in answer to ours:
-/// ours earn a client more tokens for these, so that a flood stands out however busy a connection is.
+/// Token buckets: how many frames at once, and how many a second after that. Honest clients send some frames in answer
+/// to ours: ours earn a client more tokens for these, so that a flood stands out however busy a connection is.
 public struct AbuseLimits: Hashable, Sendable {
   public struct Bucket: Hashable, Sendable {
     public var burst: Int
@@ -13,26 +13,26 @@ public struct AbuseLimits: Hashable, Sendable {
     }
   }
 
-  /// RST_STREAM from the client, whatever became of the stream (rapid reset, CVE-2023-44487). Clients reset a stream for each call
-  /// they cancel or time out: all of a connection's four times over, or twice all that it has in a second. Each call that its
-  /// handler answered earns one more.
+  /// RST_STREAM from the client, whatever became of the stream (rapid reset, CVE-2023-44487). Clients reset a stream
+  /// for each call they cancel or time out: all of a connection's four times over, or twice all that it has in a
+  /// second. Each call that its handler answered earns one more.
   public var resets = Bucket(burst: 500, perSecond: 200)
-  /// SETTINGS, PRIORITY, GOAWAY and acknowledgements of PINGs (CVE-2019-9512, -9515). A client that adapts its windows sends
-  /// a few SETTINGS a second. Its PINGs have limits of their own: `RPCServerConfiguration.pingEnforcement`.
+  /// SETTINGS, PRIORITY, GOAWAY and acknowledgements of PINGs (CVE-2019-9512, -9515). A client that adapts its windows
+  /// sends a few SETTINGS a second. Its PINGs have limits of their own: `RPCServerConfiguration.pingEnforcement`.
   public var controlFrames = Bucket(burst: 200, perSecond: 10)
-  /// Frames of types that RFC 9113 does not have and wants to be ignored: a client may try each of the 246 once, as grpc's
-  /// own tests do.
+  /// Frames of types that RFC 9113 does not have and wants to be ignored: a client may try each of the 246 once, as
+  /// grpc's own tests do.
   public var unknownFrames = Bucket(burst: 256, perSecond: 10)
-  /// WINDOW_UPDATE. C-core sends one or two for every call that it begins and every frame of an answer: each HEADERS, the client's
-  /// or ours, and each DATA of ours earns four.
+  /// WINDOW_UPDATE. C-core sends one or two for every call that it begins and every frame of an answer: each HEADERS,
+  /// the client's or ours, and each DATA of ours earns four.
   public var windowUpdates = Bucket(burst: 200, perSecond: 20)
   /// DATA frames without data that end no stream (CVE-2019-9518).
   public var emptyData = Bucket(burst: 32, perSecond: 4)
-  /// Streams beyond those allowed: all calls that a client had ready before it learned how many are, once; later the few that it
-  /// counted as ended and we did not.
+  /// Streams beyond those allowed: all calls that a client had ready before it learned how many are, once; later the
+  /// few that it counted as ended and we did not.
   public var refusedStreams = Bucket(burst: 128, perSecond: 10)
-  /// Frames that break the protocol in one stream only and make us reset it (made-you-reset, CVE-2025-8671), HEADERS for streams
-  /// that are closed, header lists above the limit, and streams that we reset because they stalled.
+  /// Frames that break the protocol in one stream only and make us reset it (made-you-reset, CVE-2025-8671), HEADERS
+  /// for streams that are closed, header lists above the limit, and streams that we reset because they stalled.
   public var invalidFrames = Bucket(burst: 32, perSecond: 1)
   /// DATA frames of a few bytes because the client gives us no more window. Each one of a KiB or more earns one.
   public var tinyWindows = Bucket(burst: 200, perSecond: 10)

@@ -1,13 +1,14 @@
 // Decides which connections keep their places when places are scarce. Pure.
 
-/// A connection is a stranger's until a call on it was admitted. Strangers of one address (or of one IPv6 /64) may have only so many
-/// places, since holding one costs them nothing; connections whose calls were admitted do not count there, as many callers may come
-/// by one proxy. At a limit the stranger that came first goes, so that a new caller always gets the time to make its first call.
-/// A stranger whose request is with a handler goes only if all others have one, too.
+/// A connection is a stranger's until a call on it was admitted. Strangers of one address (or of one IPv6 /64) may have
+/// only so many places, since holding one costs them nothing; connections whose calls were admitted do not count there,
+/// as many callers may come by one proxy. At a limit the stranger that came first goes, so that a new caller always
+/// gets the time to make its first call. A stranger whose request is with a handler goes only if all others have one,
+/// too.
 ///
-/// Callers may have all places but a sixteenth, which stays for those that come. When they have as many, the caller that has most
-/// gives one to a caller that has at least two fewer. The other connections of callers are served, and may have to make room as
-/// strangers do.
+/// Callers may have all places but a sixteenth, which stays for those that come. When they have as many, the caller
+/// that has most gives one to a caller that has at least two fewer. The other connections of callers are served, and
+/// may have to make room as strangers do.
 package struct ConnectionSlots {
   /// In the order of arrival; never used again.
   package typealias ID = UInt64
@@ -44,8 +45,8 @@ package struct ConnectionSlots {
     var isRunning = false
   }
 
-  /// Connections of one owner, or of strangers, in the order in which they became so; those that are no more stay in it until
-  /// they are passed.
+  /// Connections of one owner, or of strangers, in the order in which they became so; those that are no more stay in it
+  /// until they are passed.
   private struct Queue {
     /// Fewer are not worth being sorted out.
     private static let keptIDs = 16
@@ -92,8 +93,8 @@ package struct ConnectionSlots {
     }
   }
 
-  /// The part of all places that callers leave to connections without an admitted call: 625 of 10,000. One that comes has to make
-  /// its first call before as many others come.
+  /// The part of all places that callers leave to connections without an admitted call: 625 of 10,000. One that comes
+  /// has to make its first call before as many others come.
   private static let partForArrivals = 16
 
   private let limit: Int

@@ -8,7 +8,7 @@ internal import SettingFiles
 package struct ConfigurationSources: Sendable {
   /// Later ones take precedence.
   private let given: [GivenValue]
-  /// Those of `TOUCHSTONE_DEFAULT_…`, which count where all others are silent.
+  /// The values of `TOUCHSTONE_DEFAULT_…`, which count where all others are silent.
   private let defaults: [GivenValue]
   /// The file that is read if the command names none. It was there at the start, so a reload refuses its loss.
   private var defaultFile: String?

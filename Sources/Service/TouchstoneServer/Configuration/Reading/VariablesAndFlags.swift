@@ -21,14 +21,15 @@ extension [GivenValue] {
   }
 }
 
-/// The variables of `touchstone admin`, which an operator may have set in a shell from which they start other commands, too.
+/// The variables of `touchstone admin`, which an operator may have set in a shell from which they start other commands,
+/// too.
 package enum AdminVariables {
   package static let prefix = ConfigurationSetting.prefix + "ADMIN_"
 }
 
 /// The variables of the environment with the service's prefix.
 enum SettingVariables {
-  /// Those that set no setting of the file.
+  /// Variables that set no setting of the file.
   private static let others = ["TOUCHSTONE_DEBUGGABLE", defaultFile]
   /// Before the rest of a setting's variable: its default, which an image or a package gives and the file overrides.
   static let defaultPrefix = ConfigurationSetting.prefix + "DEFAULT_"

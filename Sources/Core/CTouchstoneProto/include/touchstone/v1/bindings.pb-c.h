@@ -207,7 +207,7 @@ struct  Touchstone__V1__Binding
   Google__Protobuf__Timestamp *last_used_at;
   Touchstone__V1__BiometryType biometry_type;
   /*
-   * Of the key for which the least was proven. NONE without keys.
+   * The protection of the key for which the least was proven. NONE without keys.
    */
   Touchstone__V1__AttestationLevel attestation_level;
   /*
