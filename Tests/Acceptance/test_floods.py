@@ -121,8 +121,7 @@ class Waiting:
             self._send()
 
 
-# A debug build takes so long for an erasure that the server sheds calls, whosever they are.
-@pytest.mark.parametrize("call", [guess, pytest.param(erase_profile, marks=pytest.mark.measured)])
+@pytest.mark.parametrize("call", [guess, erase_profile])
 def test_calls_of_one_application_that_wait_refuse_nobody_in_another(start, call):
     server = start(arguments=("--shards", "1"))
     callers = [new_caller(server, "game") for _ in range(CONNECTIONS)]

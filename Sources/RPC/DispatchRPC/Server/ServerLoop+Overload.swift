@@ -3,12 +3,13 @@
 import Synchronization
 
 extension ServerLoop {
-  /// Handlers that run, and the rounds' length, leave room for another call.
-  func takesCall() -> Bool {
+  /// Handlers that run, and the rounds' length, leave room for another call. A connection's only call finds room that the
+  /// calls of others cannot take, so that a few connections with many calls refuse no other client.
+  func takesCall(isConnectionsOnlyCall isOnly: Bool) -> Bool {
     let running = runningCalls.load(ordering: .relaxed)
     guard running < configuration.maxRunningCallsPerLoop else { return false }
-    if let limit = runningLimit?.limit, running - runningStreams.load(ordering: .relaxed) >= limit { return false }
-    return fitsRound()
+    if let runningLimit, !runningLimit.takes(running - runningStreams.load(ordering: .relaxed), isOnly) { return false }
+    return fitsRound(isOnly)
   }
 
   /// The handler has answered a unary call. Calls that are answered whatever the load show nothing about it.
@@ -37,13 +38,13 @@ extension ServerLoop {
     return block
   }
 
-  private func fitsRound() -> Bool {
+  private func fitsRound(_ isConnectionsOnlyCall: Bool) -> Bool {
     guard shedder != nil else { return true }
     if !roundEndIsDue {
       roundEndIsDue = true
       loop.needsWrite(self)
     }
-    return shedder!.takes(roundBegan: loop.now, now: .now())
+    return shedder!.takes(isConnectionsOnlyCall, roundBegan: loop.now, now: .now())
   }
 }
 

@@ -47,7 +47,7 @@ private struct SimulatedLoop {
 
   private mutating func serve(roundBegan began: UInt64, came: UInt64) {
     let time = now
-    if shedder.takes(roundBegan: MonotonicTime(nanoseconds: began), now: MonotonicTime(nanoseconds: time)) {
+    if shedder.takes(false, roundBegan: MonotonicTime(nanoseconds: began), now: MonotonicTime(nanoseconds: time)) {
       now += Self.cost
       latencies.append(now - came)
     } else {
@@ -110,12 +110,37 @@ private struct SimulatedLoop {
     for _ in 0..<100 {
       let began = MonotonicTime(nanoseconds: now)
       for _ in 0..<256 {
-        let taken = shedder.takes(roundBegan: began, now: MonotonicTime(nanoseconds: now))
+        let taken = shedder.takes(false, roundBegan: began, now: MonotonicTime(nanoseconds: now))
         #expect(taken)
         now += 10_000_000
       }
       shedder.roundEnded(at: MonotonicTime(nanoseconds: now))
     }
+  }
+
+  /// A round of the flood's calls, then of calls that are the only ones of their connections: as many of these are taken as
+  /// of all calls in any case.
+  @Test func aConnectionsOnlyCallIsRefusedLast() {
+    var shedder = LoadShedder(RPCServerConfiguration.Shedding())
+    var now: UInt64 = 1_000_000_000
+    func round(_ calls: Int, areOnlyCalls: Bool) -> Int {
+      (0..<calls).count { _ in
+        let isTaken = shedder.takes(
+          areOnlyCalls, roundBegan: MonotonicTime(nanoseconds: began), now: MonotonicTime(nanoseconds: now))
+        if isTaken { now += 200_000 }
+        return isTaken
+      }
+    }
+    var began = now
+    for _ in 0..<20 {
+      began = now
+      _ = round(900, areOnlyCalls: false)
+      shedder.roundEnded(at: MonotonicTime(nanoseconds: now))
+    }
+    #expect(shedder.isShedding)
+    began = now
+    #expect(round(900, areOnlyCalls: false) == 256)
+    #expect(round(300, areOnlyCalls: true) == 256)
   }
 }
 
@@ -170,6 +195,14 @@ private struct SimulatedLoop {
       Self.answer(&limit, after: 10, from: start)
     }
     #expect(limit.limit == 4_096)
+  }
+
+  @Test func aConnectionsOnlyCallHasRoomOfItsOwn() {
+    var limit = Self.limit()
+    Self.answer(&limit, after: 400, from: 1_000)
+    let cut = limit.limit
+    #expect(limit.takes(cut - 1, false) && !limit.takes(cut, false))
+    #expect(limit.takes(cut, true) && limit.takes(cut + 255, true) && !limit.takes(cut + 256, true))
   }
 
   @Test func fewAreNeverRefusedHoweverSlow() {

@@ -46,7 +46,7 @@ extension ServerConnection {
 
   /// False when the call is refused already.
   func isTaken(_ stream: Stream, to route: RPCRouter.Route) -> Bool {
-    guard route.isEssential || server.takesCall() else {
+    guard route.isEssential || server.takesCall(isConnectionsOnlyCall: streams.count == 1) else {
       refuseForOverload(stream)
       return false
     }

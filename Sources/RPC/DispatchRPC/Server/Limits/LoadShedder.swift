@@ -22,6 +22,8 @@ struct LoadShedder {
   private var elapsed: UInt64 = 0
   private var taken = 0
   private var refused = 0
+  /// Connections' only calls that were taken where others are refused.
+  private var onlyCallsTaken = 0
   /// Since when every round is longer than the target.
   private var lateSince: UInt64?
   private(set) var isShedding = false
@@ -34,7 +36,9 @@ struct LoadShedder {
   }
 
   /// Returns true if the next call of the round is to be served. Not every call of this function reads `now`.
-  mutating func takes(roundBegan began: MonotonicTime, now: @autoclosure () -> MonotonicTime) -> Bool {
+  mutating func takes(
+    _ isConnectionsOnlyCall: Bool, roundBegan began: MonotonicTime, now: @autoclosure () -> MonotonicTime
+  ) -> Bool {
     if began.nanoseconds != roundBegan { beginRound(at: began.nanoseconds) }
     guard taken >= callsAlwaysTaken else {
       taken += 1
@@ -43,6 +47,11 @@ struct LoadShedder {
     if taken.isMultiple(of: Self.callsPerLook) { elapsed = now().nanoseconds - roundBegan }
     let expected = max(elapsed, costPerCall &* UInt64(taken))
     guard expected > target, sheds(at: roundBegan + expected) else {
+      taken += 1
+      return true
+    }
+    if isConnectionsOnlyCall, onlyCallsTaken < callsAlwaysTaken {
+      onlyCallsTaken += 1
       taken += 1
       return true
     }
@@ -71,6 +80,7 @@ struct LoadShedder {
     elapsed = 0
     taken = 0
     refused = 0
+    onlyCallsTaken = 0
   }
 
   /// The round is longer than the target at this time.

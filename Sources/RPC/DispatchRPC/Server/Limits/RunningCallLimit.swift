@@ -27,6 +27,12 @@ struct RunningCallLimit {
     limit = greatestLimit
   }
 
+  /// Whether another call may run beside so many. A connection's only call has room beyond the limit, for as many as are
+  /// never refused.
+  func takes(_ running: Int, _ isConnectionsOnlyCall: Bool) -> Bool {
+    running < limit + (isConnectionsOnlyCall ? Self.leastLimit : 0)
+  }
+
   /// A handler has answered the call that began then. An answer in the round in which the call began waited for
   /// nothing, so it shows nothing about the queue.
   mutating func answered(callBegan began: MonotonicTime, now: MonotonicTime) {
