@@ -17,7 +17,7 @@ struct CommentTests {
   /// As wide as code.
   private static let greatestWidth = 120
   /// Types and terms that are gone.
-  private static let wordsOfOldDesigns = ["SecretGate", "StoreTurns", "SecretCheckRound", "visitor", "DecisionRound"]
+  private static let wordsOfOldDesigns = ["SecretGate", "StoreTurns", "SecretCheckRound", "visitor"]
 
   private static let comments = Result { try readComments() }
 

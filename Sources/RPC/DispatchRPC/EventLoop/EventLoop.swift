@@ -96,6 +96,13 @@ public final class EventLoop: @unchecked Sendable {
   }
 }
 
+/// Tasks that prefer an event loop run on it.
+extension EventLoop: TaskExecutor {
+  public func enqueue(_ job: consuming ExecutorJob) {
+    execute(UnownedJob(job), on: asUnownedTaskExecutor())
+  }
+}
+
 /// An object that is its own job.
 protocol EventLoopJob: AnyObject, Sendable {
   /// Once for each time it was posted, on that event loop.

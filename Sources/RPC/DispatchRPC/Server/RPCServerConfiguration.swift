@@ -22,7 +22,8 @@ public struct RPCServerConfiguration: Sendable {
     /// moment.
     public var interval = Duration.milliseconds(500)
     /// The calls of each round that are served however slow the machine or the calls are. All calls that two
-    /// connections may have open are no overload. Beyond them, as many are served that are their connection's only call.
+    /// connections may have open are no overload. Beyond them, as many are served that are their connection's only
+    /// call.
     public var callsAlwaysTaken = 256
     /// The target for handlers that wait for a store or a worker. If no unary call of an interval was answered within
     /// this time, only as many may run as are answered within it, but at least 256. Streams, immediate answers and

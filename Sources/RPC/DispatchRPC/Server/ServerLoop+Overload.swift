@@ -3,8 +3,8 @@
 import Synchronization
 
 extension ServerLoop {
-  /// Handlers that run, and the rounds' length, leave room for another call. A connection's only call finds room that the
-  /// calls of others cannot take, so that a few connections with many calls refuse no other client.
+  /// Handlers that run, and the rounds' length, leave room for another call. A connection's only call finds room that
+  /// the calls of others cannot take, so that a few connections with many calls refuse no other client.
   func takesCall(isConnectionsOnlyCall isOnly: Bool) -> Bool {
     let running = runningCalls.load(ordering: .relaxed)
     guard running < configuration.maxRunningCallsPerLoop else { return false }

@@ -24,69 +24,65 @@ extension TouchstoneService {
 
   @Sendable private func getProfile(
     _ request: V1.GetProfileRequest, _ exchange: Exchange<V1.GetProfileResponse>
-  ) throws(RequestError) {
+  ) async throws(RequestError) -> V1.GetProfileResponse {
     var validator = RequestValidator()
     validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
     let entry = diagnosedPolicy(request.policy, of: request.applicationID, with: &validator)
     try validator.finish()
-    try bindingPermits.take(for: exchange, applicationID: request.applicationID) { [self] completion in
-      readBindings(of: request.profileID, in: request.applicationID, completion: completion)
-    } then: { [self] bindings in
-      profile(
-        ProfileName(applicationID: request.applicationID, profileID: request.profileID), for: exchange
-      ) { [self] profile throws(RequestError) in
-        guard !bindings.isEmpty || profile.version > 0 else {
-          return refuseUnknownProfile(request.profileID, in: request.applicationID, for: exchange)
-        }
-        let active = bindings.filter { !$0.isRevoked }
-        let response = V1.GetProfileResponse(
-          bindings: bindings.map(V1.Binding.init), secrets: profile.secretStandings,
-          settings: V1.UnlockSettings(profile), postures: bindings.compactMap(V1.SeenPosture.init),
-          advisories: Advisory.ofRecovery(bindings: active.map(\.standing), profile: profile.standing)
-            .map(\.rawValue))
-        addDevices(
-          of: Self.deviceIDs(active)[...], vendor: vendor(of: request.applicationID), to: response, for: exchange
-        ) { [self] response in
-          var response = response
-          response.diagnoses = diagnoses(of: profile, bindings, response.devices, under: entry?.policy)
-          exchange.answer(response)
-        }
-      }
+    let name = ProfileName(request.applicationID, request.profileID)
+    let (profile, bindings) = try await knownProfile(name, for: exchange)
+    let active = bindings.filter { !$0.isRevoked }
+    var response = V1.GetProfileResponse(
+      bindings: bindings.map(V1.Binding.init), secrets: profile.secretStandings,
+      settings: V1.UnlockSettings(profile), postures: bindings.compactMap(V1.SeenPosture.init),
+      advisories: Advisory.ofRecovery(bindings: active.map(\.standing), profile: profile.standing).map(\.rawValue))
+    for id in Self.deviceIDs(active) {
+      let device = try await device(id, of: request.applicationID, for: exchange)
+      response.devices.append(
+        V1.DeviceStanding(
+          deviceID: device.deviceID, biometryFailures: device.biometry.consecutiveFailures,
+          biometryLockedOut: device.biometry.isLockedOut))
     }
+    response.diagnoses = diagnoses(of: profile, bindings, response.devices, under: entry?.policy)
+    return response
   }
 
-  func refuseUnknownProfile<Response>(_ profileID: String, in applicationID: String, for exchange: Exchange<Response>) {
-    let event = EventDraft.unknownProfile(applicationID: applicationID, caller: exchange.caller, time: clock())
-    record(ThrottledEvent(event, about: profileID), for: exchange) { () throws(RequestError) in
-      throw .notFound("nothing is known of this profile in this application")
-    }
+  /// Reads a profile and its bindings. Nothing known of it is an event, and refuses the call.
+  func knownProfile<Response>(
+    _ name: ProfileName, for exchange: Exchange<Response>
+  ) async throws(RequestError) -> (ProfileRecord, [BindingRecord]) {
+    let bindings = try await shownBindings(of: name, for: exchange)
+    let profile = try await profile(name, for: exchange)
+    if !bindings.isEmpty || profile.version > 0 { return (profile, bindings) }
+    let event = EventDraft.unknownProfile(applicationID: name.applicationID, caller: exchange.caller, time: clock())
+    try await refuse(
+      .notFound("nothing is known of this profile in this application"),
+      recording: ThrottledEvent(event, about: name.profileID), for: exchange)
+    throw .tooManyRounds
   }
 
   /// Reads the active bindings, then some revoked ones.
-  func readBindings(
-    of profileID: String, in applicationID: String, completion: @escaping StorePermits.Completion<[BindingRecord]>
-  ) {
+  private func shownBindings<Response>(
+    of name: ProfileName, for exchange: Exchange<Response>
+  ) async throws(RequestError) -> [BindingRecord] {
     // The maximum of active bindings (R29), and the revoked ones.
     let limit = configuration.enrolment.maximumBindingsPerProfile + Self.revokedBindingLimit
-    @Sendable func read(includingRevoked: Bool, completion: @escaping StorePermits.Completion<[BindingRecord]>) {
-      store.bindings(
-        applicationID: applicationID, profileID: profileID, includingRevoked: includingRevoked,
-        after: nil, limit: limit, completion: completion)
-    }
-    read(includingRevoked: false) { result in
-      guard case .success(let active) = result else { return completion(result) }
-      read(includingRevoked: true) { result in
-        completion(
-          result.map { all in
-            let revoked = all.filter(\.isRevoked).prefix(Self.revokedBindingLimit)
-            // A binding that was revoked since the first read is in both lists.
-            return active.filter { binding in
-              !revoked.contains { Identifier.areEqual($0.bindingID, binding.bindingID) }
-            } + revoked
-          })
-      }
-    }
+    let permit = try await bindingPermits.permit(for: exchange, applicationID: name.applicationID)
+    defer { permit.end() }
+    let active = try await bindings(of: name, includingRevoked: false, limit: limit, for: exchange)
+    let all = try await bindings(of: name, includingRevoked: true, limit: limit, for: exchange)
+    let revoked = all.filter(\.isRevoked).prefix(Self.revokedBindingLimit)
+    // A binding that was revoked since the first read is in both lists.
+    return active.filter { binding in
+      !revoked.contains { Identifier.areEqual($0.bindingID, binding.bindingID) }
+    } + revoked
+  }
+
+  private func device<Response>(
+    _ id: String, of applicationID: String, for exchange: Exchange<Response>
+  ) async throws(RequestError) -> DeviceRecord {
+    try await exchange.value { store.device(id: id, vendor: vendor(of: applicationID), completion: $0) }
   }
 
   /// Lists each id once, compared by bytes: a `Set` of texts takes two spellings of "é" for one.
@@ -98,124 +94,105 @@ extension TouchstoneService {
     return ids
   }
 
-  private func addDevices(
-    of deviceIDs: ArraySlice<String>, vendor: Vendor, to response: V1.GetProfileResponse,
-    for exchange: Exchange<V1.GetProfileResponse>, then body: @escaping @Sendable (V1.GetProfileResponse) -> Void
-  ) {
-    guard let deviceID = deviceIDs.first else { return body(response) }
-    store.device(
-      id: deviceID, vendor: vendor,
-      completion: exchange.then { [self] device in
-        var response = response
-        response.devices.append(
-          V1.DeviceStanding(
-            deviceID: device.deviceID, biometryFailures: device.biometry.consecutiveFailures,
-            biometryLockedOut: device.biometry.isLockedOut))
-        addDevices(of: deviceIDs.dropFirst(), vendor: vendor, to: response, for: exchange, then: body)
-      })
-  }
-
   // MARK: UnlockDevice
 
+  /// Unlocks only a device that is bound in this application, because all applications of a vendor share its count
+  /// (R8).
   @Sendable private func unlockDevice(
     _ request: V1.UnlockDeviceRequest, _ exchange: Exchange<V1.UnlockDeviceResponse>
-  ) throws(RequestError) {
+  ) async throws(RequestError) -> V1.UnlockDeviceResponse {
     var validator = RequestValidator()
     validator.application(request.applicationID)
     validator.identifier(request.deviceID, "device_id")
     validator.reason(request.reason)
     try validator.finish()
-    exchange.deciding { [self] round in unlock(request, exchange, in: round) }
+    for _ in DecisionRound.all {
+      let binding = try await bindingOnDevice(request.deviceID, of: request.applicationID, for: exchange)
+      var device = try await device(request.deviceID, of: request.applicationID, for: exchange)
+      guard device.biometry != BiometryStanding() else {
+        try await confirm(for: exchange)
+        return V1.UnlockDeviceResponse()
+      }
+      device.biometry = BiometryStanding()
+      let event = EventDraft.device(
+        .unlocked, request.deviceID, applicationID: request.applicationID, profileID: binding.profileID,
+        statedReason: request.reason, caller: exchange.caller, time: clock())
+      let changes: [Change] = [.requireBinding(id: binding.bindingID, version: binding.version), .putDevice(device)]
+      if try await commit(ChangeSet(changes: changes, events: [event]), for: exchange) {
+        return V1.UnlockDeviceResponse()
+      }
+    }
+    throw .tooManyRounds
   }
 
-  /// Unlocks only a device that is bound in this application, because all applications of a vendor share its count
-  /// (R8).
-  private func unlock(
-    _ request: V1.UnlockDeviceRequest, _ exchange: Exchange<V1.UnlockDeviceResponse>, in round: DecisionRound
-  ) {
-    store.activeBinding(
-      applicationID: request.applicationID, deviceID: request.deviceID,
-      completion: exchange.then { [self] binding throws(RequestError) in
-        guard let binding else {
-          let event = EventDraft.device(
-            .refused, request.deviceID, applicationID: request.applicationID, profileID: "",
-            reason: RequestError.Reason.notFound, caller: exchange.caller, time: clock())
-          return record(ThrottledEvent(event, about: request.deviceID), for: exchange) { () throws(RequestError) in
-            throw .notFound("no binding of this application is on this device")
-          }
-        }
-        store.device(
-          id: request.deviceID, vendor: vendor(of: request.applicationID),
-          completion: exchange.then { [self] device in
-            guard device.biometry != BiometryStanding() else {
-              return confirm(for: exchange) { exchange.answer(V1.UnlockDeviceResponse()) }
-            }
-            var unlocked = device
-            unlocked.biometry = BiometryStanding()
-            let event = EventDraft.device(
-              .unlocked, request.deviceID, applicationID: request.applicationID, profileID: binding.profileID,
-              statedReason: request.reason, caller: exchange.caller, time: clock())
-            commit(
-              ChangeSet(
-                changes: [.requireBinding(id: binding.bindingID, version: binding.version), .putDevice(unlocked)],
-                events: [event]), in: round, for: exchange
-            ) { exchange.answer(V1.UnlockDeviceResponse()) }
-          })
-      })
+  private func bindingOnDevice<Response>(
+    _ deviceID: String, of applicationID: String, for exchange: Exchange<Response>
+  ) async throws(RequestError) -> BindingRecord {
+    let binding = try await exchange.value {
+      store.activeBinding(applicationID: applicationID, deviceID: deviceID, completion: $0)
+    }
+    if let binding { return binding }
+    let event = EventDraft.device(
+      .refused, deviceID, applicationID: applicationID, profileID: "", reason: RequestError.Reason.notFound,
+      caller: exchange.caller, time: clock())
+    try await refuse(
+      .notFound("no binding of this application is on this device"), recording: ThrottledEvent(event, about: deviceID),
+      for: exchange)
+    throw .tooManyRounds
   }
 
   // MARK: UnlockSecret
 
+  /// Ends a lock before its time. A disabled secret stays disabled until it is set anew (R13), because an operator
+  /// cannot tell the owner from an attacker.
   @Sendable private func unlockSecret(
     _ request: V1.UnlockSecretRequest, _ exchange: Exchange<V1.UnlockSecretResponse>
-  ) throws(RequestError) {
+  ) async throws(RequestError) -> V1.UnlockSecretResponse {
     var validator = RequestValidator()
     validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
     let kind = validator.secretKind(request.kind, "kind")
     validator.reason(request.reason)
     try validator.finish()
-    exchange.deciding { [self] round in unlock(kind, request, exchange, in: round) }
-  }
-
-  /// Ends a lock before its time. A disabled secret stays disabled until it is set anew (R13), because an operator
-  /// cannot tell the owner from an attacker.
-  private func unlock(
-    _ kind: Factor, _ request: V1.UnlockSecretRequest, _ exchange: Exchange<V1.UnlockSecretResponse>,
-    in round: DecisionRound
-  ) {
-    let name = ProfileName(applicationID: request.applicationID, profileID: request.profileID)
-    profile(name, for: exchange) { [self] profile in
+    let name = ProfileName(request.applicationID, request.profileID)
+    for _ in DecisionRound.all {
+      var profile = try await profile(name, for: exchange)
       let now = clock()
-      func refuse(_ error: RequestError, reason: String) {
+      if let (error, reason) = refusal(ofUnlocking: kind, of: profile, at: now) {
         let event = EventDraft.secret(
           .refused, kind, profile.eventName, reason: reason, caller: exchange.caller, time: now)
-        record(
-          ThrottledEvent(event, about: name.profileID, on: [.require(profile)]), in: round, for: exchange
-        ) { () throws(RequestError) in throw error }
+        try await refuse(
+          error, recording: ThrottledEvent(event, about: name.profileID, on: [.require(profile)]), for: exchange)
+        continue
       }
-      guard let secret = profile.secret(kind), secret.standing.isSet else {
-        return refuse(.notFound("the profile has no such secret"), reason: RequestError.Reason.notFound)
+      guard let standing = profile.secret(kind)?.standing, standing.failures > 0 || standing.lock != .none else {
+        try await confirm(for: exchange)
+        return V1.UnlockSecretResponse()
       }
-      let state = SecretRules(ladder: policies.ladder(for: kind)).state(of: secret.standing, at: now)
-      guard state != .disabled, secret.standing.lock != .untilSetAnew else {
-        let reason: Denial.Reason = kind == .gesture ? .gestureDisabled : .passcodeDisabled
-        let denial = Denial(code: .authenticationFailed, reason: reason)
-        return refuse(
-          .failedPrecondition(denial, "it is disabled until it is set anew", biometry: .unspecified),
-          reason: reason.rawValue)
-      }
-      guard secret.standing.failures > 0 || secret.standing.lock != .none else {
-        return confirm(for: exchange) { exchange.answer(V1.UnlockSecretResponse()) }
-      }
-      var unlocked = profile
-      unlocked.unlockSecret(kind)
+      profile.unlockSecret(kind)
       let event = EventDraft.secret(
         .unlocked, kind, name, statedReason: request.reason, caller: exchange.caller, time: now)
-      commit(ChangeSet(changes: [.putProfile(unlocked)], events: [event]), in: round, for: exchange) {
-        exchange.answer(V1.UnlockSecretResponse())
+      if try await commit(ChangeSet(changes: [.putProfile(profile)], events: [event]), for: exchange) {
+        return V1.UnlockSecretResponse()
       }
     }
+    throw .tooManyRounds
+  }
+
+  /// Returns the error, and the event's reason; `nil`: it may be unlocked.
+  private func refusal(
+    ofUnlocking kind: Factor, of profile: ProfileRecord, at now: UnixTime
+  ) -> (RequestError, reason: String)? {
+    guard let secret = profile.secret(kind), secret.standing.isSet else {
+      return (.notFound("the profile has no such secret"), RequestError.Reason.notFound)
+    }
+    let state = SecretRules(ladder: policies.ladder(for: kind)).state(of: secret.standing, at: now)
+    guard state == .disabled || secret.standing.lock == .untilSetAnew else { return nil }
+    let reason: Denial.Reason = kind == .gesture ? .gestureDisabled : .passcodeDisabled
+    let denial = Denial(code: .authenticationFailed, reason: reason)
+    return (
+      .failedPrecondition(denial, "it is disabled until it is set anew", biometry: .unspecified), reason.rawValue
+    )
   }
 
   // MARK: EraseProfile
@@ -223,7 +200,7 @@ extension TouchstoneService {
   /// Also erases a profile without a record, because events may name it.
   @Sendable private func eraseProfile(
     _ request: V1.EraseProfileRequest, _ exchange: Exchange<V1.EraseProfileResponse>
-  ) throws(RequestError) {
+  ) async throws(RequestError) -> V1.EraseProfileResponse {
     var validator = RequestValidator()
     validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
@@ -232,22 +209,16 @@ extension TouchstoneService {
       validator.refuse("reason", "names the profile; its event outlives the erasure")
     }
     try validator.finish()
-    let caller = exchange.caller.identity
-    try erasurePermits.take(for: exchange, applicationID: request.applicationID) { [store, clock] completion in
-      let erasure = ProfileErasure(
-        applicationID: request.applicationID, profileID: request.profileID, time: clock(), caller: caller,
-        reason: request.reason)
-      store.commit(ChangeSet(changes: [.eraseProfile(erasure)])) { result in
-        switch result {
-        // Read after the erasure, so that the answer covers every event that was archived before it.
-        case .success: store.eventChainStart(completion: completion)
-        case .failure(let error): completion(.failure(error))
-        }
-      }
-    } then: { (start: EventChain.Head) in
-      exchange.logDecision("profile.erased", in: request.applicationID)
-      exchange.answer(V1.EraseProfileResponse(archivedThrough: start.sequence))
-    }
+    let permit = try await erasurePermits.permit(for: exchange, applicationID: request.applicationID)
+    defer { permit.end() }
+    let erasure = ProfileErasure(
+      applicationID: request.applicationID, profileID: request.profileID, time: clock(),
+      caller: exchange.caller.identity, reason: request.reason)
+    try await exchange.value { store.commit(ChangeSet(changes: [.eraseProfile(erasure)]), completion: $0) }
+    // Read after the erasure, so that the answer covers every event that was archived before it.
+    let start = try await exchange.value { store.eventChainStart(completion: $0) }
+    exchange.logDecision("profile.erased", in: request.applicationID)
+    return V1.EraseProfileResponse(archivedThrough: start.sequence)
   }
 
   // MARK: ListEvents
@@ -258,7 +229,7 @@ extension TouchstoneService {
 
   @Sendable private func listEvents(
     _ request: V1.ListEventsRequest, _ exchange: Exchange<V1.ListEventsResponse>
-  ) throws(RequestError) {
+  ) async throws(RequestError) -> V1.ListEventsResponse {
     var validator = RequestValidator()
     let filter = Self.eventFilter(request.filter, with: &validator)
     if request.pageSize > Self.maximumEventCount {
@@ -269,7 +240,8 @@ extension TouchstoneService {
     if position == nil { validator.refuse("page_token", "is not one of this method") }
     try validator.finish()
     let limit = request.pageSize == 0 ? Self.defaultEventCount : Int(request.pageSize)
-    try EventList(filter, limit: limit, for: exchange, store: store, permits: eventPermits).answer(after: position ?? 0)
+    return try await EventList(filter, limit: limit, for: exchange, store: store, permits: eventPermits)
+      .read(after: position ?? 0)
   }
 
   private static func eventFilter(_ message: V1.EventFilter?, with validator: inout RequestValidator) -> EventFilter {

@@ -18,7 +18,6 @@ struct EventList: Sendable {
   private let exchange: Exchange<V1.ListEventsResponse>
   private let store: any Store
   private let permits: StorePermits
-  private var readsLeft = maximumReads
 
   init(
     _ filter: EventFilter, limit: Int, for exchange: Exchange<V1.ListEventsResponse>, store: any Store,
@@ -31,32 +30,38 @@ struct EventList: Sendable {
     self.permits = permits
   }
 
-  /// Answers the call. Throws RESOURCE_EXHAUSTED if too many wait.
-  func answer(after position: UInt64) throws(RequestError) {
-    try read(after: position, [])
-  }
-
-  /// Reads the next part, unless the caller is gone.
-  private func read(after position: UInt64, _ found: [EventRecord]) throws(RequestError) {
-    try permits.take(for: exchange, applicationID: filter.applicationID) { [store, filter, limit] completion in
-      store.events(
-        matching: filter, afterSequence: position, limit: limit - found.count, completion: completion)
-    } then: { page throws(RequestError) in
-      try take(page, after: position, found)
+  /// Throws RESOURCE_EXHAUSTED if too many wait. If that happens after some events were found, it returns them.
+  func read(after position: UInt64) async throws(RequestError) -> V1.ListEventsResponse {
+    var page = try await page(after: position, limit, permit: await permit())
+    var found = page.events
+    for _ in 1..<Self.maximumReads where !page.reachesEnd && found.count < min(limit, Self.maximumHeldEvents) {
+      let permit: StorePermit
+      do throws(RequestError) {
+        permit = try await self.permit()
+      } catch {
+        guard error.code == .resourceExhausted else { throw error }
+        break
+      }
+      page = try await self.page(after: page.through, limit - found.count, permit: permit)
+      found += page.events
     }
+    return V1.ListEventsResponse(
+      events: found.map(V1.Event.init), nextPageToken: page.reachesEnd ? "" : "\(page.through)",
+      archivedThrough: page.start)
   }
 
-  private func take(_ page: EventPage, after position: UInt64, _ found: [EventRecord]) throws(RequestError) {
+  private func permit() async throws(RequestError) -> StorePermit {
+    try await permits.permit(for: exchange, applicationID: filter.applicationID)
+  }
+
+  private func page(
+    after position: UInt64, _ limit: Int, permit: StorePermit
+  ) async throws(RequestError) -> EventPage {
+    defer { permit.end() }
+    let page = try await exchange.value {
+      store.events(matching: filter, afterSequence: position, limit: limit, completion: $0)
+    }
     if let error = RequestError.missedEvents(before: page, after: position) { throw error }
-    let found = found + page.events
-    var next = self
-    next.readsLeft -= 1
-    let goesOn = !page.reachesEnd && found.count < min(limit, Self.maximumHeldEvents) && next.readsLeft > 0
-    // If too many calls wait, it answers with the events found so far.
-    if goesOn, (try? next.read(after: page.through, found)) != nil { return }
-    exchange.answer(
-      V1.ListEventsResponse(
-        events: found.map(V1.Event.init), nextPageToken: page.reachesEnd ? "" : "\(page.through)",
-        archivedThrough: page.start))
+    return page
   }
 }

@@ -10,9 +10,7 @@ extension TouchstoneService {
   func registerBindings(_ methods: inout MethodTable) {
     typealias Service = V1.BindingService
     register(Service.beginBinding, in: &methods, handler: beginBinding)
-    register(Service.completeBinding, in: &methods) { [self] request, exchange throws(RequestError) in
-      try EnrolmentFlow.start(request, exchange, service: self)
-    }
+    register(Service.completeBinding, in: &methods, handler: completeBinding)
     register(Service.getBinding, in: &methods, handler: getBinding)
     register(Service.listBindings, in: &methods, handler: listBindings)
     register(Service.revokeBinding, in: &methods, handler: revokeBinding)
@@ -23,8 +21,8 @@ extension TouchstoneService {
 
   @Sendable private func beginBinding(
     _ request: V1.BeginBindingRequest, _ exchange: Exchange<V1.BeginBindingResponse>
-  ) throws(RequestError) {
-    if let passkey = request.passkey { return try beginPasskey(passkey, request, exchange) }
+  ) async throws(RequestError) -> V1.BeginBindingResponse {
+    if let passkey = request.passkey { return try await beginPasskey(passkey, request, exchange) }
     let now = clock()
     var validator = RequestValidator()
     validator.application(request.applicationID)
@@ -36,71 +34,60 @@ extension TouchstoneService {
     try validator.finish()
 
     guard configuration.enrolment.primaryVerdict(authenticatedAt: authenticatedAt, now: now) == .fresh else {
-      return denyOldLogin(request, exchange)
+      try await denyOldLogin(request, exchange)
     }
     if let denial = configuration.enrolment.preflight(posture: posture) {
-      return deny(request, exchange, denial.reason.rawValue) {
-        exchange.answer(
-          V1.BeginBindingResponse(
-            denial: V1.Denial(denial, biometry: posture.biometryType, in: exchange.language)))
-      }
+      try await recordDenial(of: request, denial.reason.rawValue, exchange)
+      return V1.BeginBindingResponse(
+        denial: V1.Denial(denial, biometry: posture.biometryType, in: exchange.language))
     }
-    ticketHolder(request.profileID, of: request.applicationID, for: exchange) { [self] records in
-      let ticket = SealedTicket(
-        key: newKey(expiresAt: now + configuration.enrolment.ticketLifetime),
-        challenge: randomness.bytes(Self.challengeBytes), profileID: request.profileID,
-        deviceID: request.deviceID, holder: SealedTicket.Holder(records))
-      exchange.answer(
-        V1.BeginBindingResponse(
-          ticket: keys.sealer.seal(ticket, for: exchange.caller, applicationID: request.applicationID, at: now),
-          challenge: ticket.challenge, signingInput: ticket.signingInput(applicationID: request.applicationID),
-          expiresAt: V1.Timestamp(ticket.key.expiresAt)))
-    }
+    let records = try await ticketHolder(request.profileID, of: request.applicationID, for: exchange)
+    let ticket = SealedTicket(
+      key: newKey(expiresAt: now + configuration.enrolment.ticketLifetime),
+      challenge: randomness.bytes(Self.challengeBytes), profileID: request.profileID,
+      deviceID: request.deviceID, holder: SealedTicket.Holder(records))
+    return V1.BeginBindingResponse(
+      ticket: keys.sealer.seal(ticket, for: exchange.caller, applicationID: request.applicationID, at: now),
+      challenge: ticket.challenge, signingInput: ticket.signingInput(applicationID: request.applicationID),
+      expiresAt: V1.Timestamp(ticket.key.expiresAt))
   }
 
-  func denyOldLogin(_ request: V1.BeginBindingRequest, _ exchange: Exchange<V1.BeginBindingResponse>) {
+  func denyOldLogin(
+    _ request: V1.BeginBindingRequest, _ exchange: Exchange<V1.BeginBindingResponse>
+  ) async throws(RequestError) -> Never {
     let reason = RequestError.Reason.primaryAuthenticationTooOld
-    deny(request, exchange, reason) { () throws(RequestError) in
-      throw .failedPrecondition(
-        reason, "the person must log in again before a device is bound", .primaryAuthenticationTooOld)
-    }
+    try await recordDenial(of: request, reason, exchange)
+    throw .failedPrecondition(
+      reason, "the person must log in again before a device is bound", .primaryAuthenticationTooOld)
   }
 
   func ticketHolder<Response>(
-    _ profileID: String, of applicationID: String, for exchange: Exchange<Response>,
-    then body: @escaping @Sendable (HolderRecords) -> Void
-  ) {
-    store.holderRecords(applicationID: applicationID, profileID: profileID, completion: exchange.then(body))
-  }
-
-  func deny(
-    _ request: V1.BeginBindingRequest, _ exchange: Exchange<V1.BeginBindingResponse>, _ reason: String,
-    _ outcome: @escaping @Sendable () throws(RequestError) -> Void
-  ) {
-    exchange.deciding { [self] round in deny(request, exchange, reason, in: round, outcome) }
+    _ profileID: String, of applicationID: String, for exchange: Exchange<Response>
+  ) async throws(RequestError) -> HolderRecords {
+    try await exchange.value {
+      store.holderRecords(applicationID: applicationID, profileID: profileID, completion: $0)
+    }
   }
 
   /// The event names the person, who may be new. If the profile was erased since it was first read, it names none.
-  ///
-  /// - Parameter holder: as it was first read; `nil`: it was not yet.
-  private func deny(
-    _ request: V1.BeginBindingRequest, _ exchange: Exchange<V1.BeginBindingResponse>, _ reason: String,
-    holder: SealedTicket.Holder? = nil, in round: DecisionRound,
-    _ outcome: @escaping @Sendable () throws(RequestError) -> Void
-  ) {
+  func recordDenial(
+    of request: V1.BeginBindingRequest, _ reason: String, _ exchange: Exchange<V1.BeginBindingResponse>
+  ) async throws(RequestError) {
     // Only the event needs the records.
     guard !leavesOut(denial(of: request, reason, naming: nil, by: exchange.caller), for: exchange) else {
-      return confirm(for: exchange, confirmed: outcome)
+      return try await confirm(for: exchange)
     }
-    ticketHolder(request.profileID, of: request.applicationID, for: exchange) { [self] records in
-      let holder = holder ?? SealedTicket.Holder(records)
-      let again = round.retrying { [self] round in
-        deny(request, exchange, reason, holder: holder, in: round, outcome)
+    var holder: SealedTicket.Holder?
+    for _ in DecisionRound.all {
+      let records = try await ticketHolder(request.profileID, of: request.applicationID, for: exchange)
+      let first = holder ?? SealedTicket.Holder(records)
+      holder = first
+      let requirement = first.isThere(in: records) ? first.requirement(in: records) : nil
+      if try await record(denial(of: request, reason, naming: requirement, by: exchange.caller), for: exchange) {
+        return
       }
-      let requirement = holder.isThere(in: records) ? holder.requirement(in: records) : nil
-      let denial = denial(of: request, reason, naming: requirement, by: exchange.caller)
-      record(denial, in: again, for: exchange, committed: outcome)
     }
+    throw .tooManyRounds
   }
 
   /// - Parameter requirement: that the person is there; `nil`: the event names none.
@@ -114,53 +101,48 @@ extension TouchstoneService {
     return ThrottledEvent(event, about: request.profileID, on: requirement.map { [$0] } ?? [])
   }
 
-  // MARK: GetBinding, ListBindings
+  // MARK: CompleteBinding
 
-  /// Another application's binding is not found, and that it was asked for is an event (R41).
-  func binding<Response>(
-    _ bindingID: String, of applicationID: String, for exchange: Exchange<Response>,
-    then body: @escaping @Sendable (BindingRecord) throws(RequestError) -> Void
-  ) throws(RequestError) {
-    try bindingOnDevice(bindingID, of: applicationID, for: exchange) { binding, _ throws(RequestError) in
-      try body(binding)
-    }
+  @Sendable private func completeBinding(
+    _ request: V1.CompleteBindingRequest, _ exchange: Exchange<V1.CompleteBindingResponse>
+  ) async throws(RequestError) -> V1.CompleteBindingResponse {
+    try await EnrolmentFlow.complete(request, exchange, service: self)
   }
 
-  /// With the device on which its attempts count.
-  func bindingOnDevice<Response>(
-    _ bindingID: String, of applicationID: String, for exchange: Exchange<Response>,
-    then body: @escaping @Sendable (BindingRecord, DeviceRecord) throws(RequestError) -> Void
-  ) throws(RequestError) {
+  // MARK: GetBinding, ListBindings
+
+  /// Reads a binding, and the device on which its attempts count. Another application's binding is not found, and that
+  /// it was asked for is an event (R41).
+  func binding<Response>(
+    _ bindingID: String, of applicationID: String, for exchange: Exchange<Response>
+  ) async throws(RequestError) -> (BindingRecord, DeviceRecord) {
     var validator = RequestValidator()
     validator.application(applicationID)
     validator.identifier(bindingID, "binding_id")
     try validator.finish()
-    subject(SubjectQuery(named: .binding(bindingID), applicationID: applicationID), for: exchange) {
-      [self] subject throws(RequestError) in
-      if let binding = subject.binding { return try body(binding, subject.device) }
-      let event = EventDraft.binding(
-        .refused, applicationID: applicationID, profileID: "", deviceID: "", bindingID: bindingID,
-        reason: RequestError.Reason.notFound, caller: exchange.caller, time: clock())
-      record(ThrottledEvent(event, about: bindingID), for: exchange) { () throws(RequestError) in
-        throw .notFound("there is no such binding in this application")
-      }
-    }
+    let query = SubjectQuery(named: .binding(bindingID), applicationID: applicationID)
+    let subject = try await subject(query, for: exchange)
+    if let binding = subject.binding { return (binding, subject.device) }
+    let event = EventDraft.binding(
+      .refused, applicationID: applicationID, profileID: "", deviceID: "", bindingID: bindingID,
+      reason: RequestError.Reason.notFound, caller: exchange.caller, time: clock())
+    try await refuse(
+      .notFound("there is no such binding in this application"), recording: ThrottledEvent(event, about: bindingID),
+      for: exchange)
+    throw .tooManyRounds
   }
 
   @Sendable private func getBinding(
     _ request: V1.GetBindingRequest, _ exchange: Exchange<V1.GetBindingResponse>
-  ) throws(RequestError) {
-    try binding(request.bindingID, of: request.applicationID, for: exchange) { [store] binding in
-      let shown = V1.Binding(binding)
-      guard binding.appAttest != nil else { return exchange.answer(V1.GetBindingResponse(binding: shown)) }
-      store.receipt(
-        ofBinding: binding.bindingID,
-        completion: exchange.then { receipt in
-          var shown = shown
-          shown.appAttest?.receipt = receipt
-          exchange.answer(V1.GetBindingResponse(binding: shown))
-        })
+  ) async throws(RequestError) -> V1.GetBindingResponse {
+    let (binding, _) = try await binding(request.bindingID, of: request.applicationID, for: exchange)
+    var shown = V1.Binding(binding)
+    if binding.appAttest != nil {
+      shown.appAttest?.receipt = try await exchange.value {
+        store.receipt(ofBinding: binding.bindingID, completion: $0)
+      }
     }
+    return V1.GetBindingResponse(binding: shown)
   }
 
   private static let defaultPageSize = 50
@@ -168,7 +150,7 @@ extension TouchstoneService {
 
   @Sendable private func listBindings(
     _ request: V1.ListBindingsRequest, _ exchange: Exchange<V1.ListBindingsResponse>
-  ) throws(RequestError) {
+  ) async throws(RequestError) -> V1.ListBindingsResponse {
     var validator = RequestValidator()
     validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
@@ -180,46 +162,53 @@ extension TouchstoneService {
     try validator.finish()
 
     let pageSize = request.pageSize == 0 ? Self.defaultPageSize : Int(request.pageSize)
-    try bindingPermits.take(for: exchange, applicationID: request.applicationID) { [store] completion in
+    let permit = try await bindingPermits.permit(for: exchange, applicationID: request.applicationID)
+    defer { permit.end() }
+    let records = try await bindings(
+      of: ProfileName(request.applicationID, request.profileID), includingRevoked: request.includeRevoked,
+      after: request.pageToken.isEmpty ? nil : request.pageToken, limit: pageSize + 1, for: exchange)
+    let page = records.prefix(pageSize)
+    let next = records.count > pageSize ? page.last?.bindingID : nil
+    return V1.ListBindingsResponse(bindings: page.map(V1.Binding.init), nextPageToken: next ?? "")
+  }
+
+  /// Call it with a permit of `bindingPermits`.
+  func bindings<Response>(
+    of name: ProfileName, includingRevoked: Bool, after bindingID: String? = nil, limit: Int,
+    for exchange: Exchange<Response>
+  ) async throws(RequestError) -> [BindingRecord] {
+    try await exchange.value {
       store.bindings(
-        applicationID: request.applicationID, profileID: request.profileID, includingRevoked: request.includeRevoked,
-        after: request.pageToken.isEmpty ? nil : request.pageToken, limit: pageSize + 1, completion: completion)
-    } then: { records in
-      let page = records.prefix(pageSize)
-      let next = records.count > pageSize ? page.last?.bindingID : nil
-      exchange.answer(V1.ListBindingsResponse(bindings: page.map(V1.Binding.init), nextPageToken: next ?? ""))
+        applicationID: name.applicationID, profileID: name.profileID, includingRevoked: includingRevoked,
+        after: bindingID, limit: limit, completion: $0)
     }
   }
 
   // MARK: RevokeBinding
 
+  /// Idempotent: a binding that is revoked already stays so, without another event.
   @Sendable private func revokeBinding(
     _ request: V1.RevokeBindingRequest, _ exchange: Exchange<V1.RevokeBindingResponse>
-  ) throws(RequestError) {
+  ) async throws(RequestError) -> V1.RevokeBindingResponse {
     var validator = RequestValidator()
     validator.application(request.applicationID)
     validator.identifier(request.bindingID, "binding_id")
     validator.reason(request.reason)
     try validator.finish()
-    exchange.deciding { [self] round throws(RequestError) in try revoke(request, exchange, in: round) }
-  }
-
-  /// Idempotent: a binding that is revoked already stays so, without another event.
-  private func revoke(
-    _ request: V1.RevokeBindingRequest, _ exchange: Exchange<V1.RevokeBindingResponse>, in round: DecisionRound
-  ) throws(RequestError) {
-    try binding(request.bindingID, of: request.applicationID, for: exchange) { [self] binding in
+    for _ in DecisionRound.all {
+      let (binding, _) = try await binding(request.bindingID, of: request.applicationID, for: exchange)
       guard !binding.isRevoked else {
-        return confirm(for: exchange) { exchange.answer(V1.RevokeBindingResponse()) }
+        try await confirm(for: exchange)
+        return V1.RevokeBindingResponse()
       }
       let event = EventDraft.binding(
         .revoked, binding, statedReason: request.reason, caller: exchange.caller, time: clock())
       var changeSet = ChangeSet(events: [event])
       changeSet.revoke(binding)
-      commit(changeSet, in: round, for: exchange) { [meters] in
-        meters.bindingsRevoked.count(.requested)
-        exchange.answer(V1.RevokeBindingResponse())
-      }
+      guard try await commit(changeSet, for: exchange) else { continue }
+      meters.bindingsRevoked.count(.requested)
+      return V1.RevokeBindingResponse()
     }
+    throw .tooManyRounds
   }
 }

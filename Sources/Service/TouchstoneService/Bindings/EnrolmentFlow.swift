@@ -1,4 +1,4 @@
-// CompleteBinding, step by step: open the ticket, verify possession of the keys and their attestations, decide, commit.
+// CompleteBinding: open the ticket, verify possession of the keys and their attestations, decide, commit.
 //
 // A ProfileTouchID has no key, so nothing proves its possession. The service takes each later bearer for its device
 // (R30).
@@ -12,7 +12,7 @@ internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// One binding on its way. Every step runs on the call's event loop.
+/// One binding on its way.
 struct EnrolmentFlow: Sendable {
   let service: TouchstoneService
   let exchange: Exchange<V1.CompleteBindingResponse>
@@ -75,10 +75,10 @@ struct EnrolmentFlow: Sendable {
 
   // MARK: Open
 
-  static func start(
+  static func complete(
     _ request: V1.CompleteBindingRequest, _ exchange: Exchange<V1.CompleteBindingResponse>,
     service: TouchstoneService
-  ) throws(RequestError) {
+  ) async throws(RequestError) -> V1.CompleteBindingResponse {
     var validator = RequestValidator()
     validator.application(request.applicationID)
     validator.opaque(request.ticket, "ticket", count: ticketBytes)
@@ -92,28 +92,17 @@ struct EnrolmentFlow: Sendable {
       request.ticket, for: exchange.caller, applicationID: request.applicationID)
     part?.end()
     guard let ticket = opened, isInTime(ticket, service) else {
-      return refuseTicket(applicationID: request.applicationID, exchange, service: service)
+      try await refuseTicket(applicationID: request.applicationID, exchange, service: service)
     }
-    let flow = EnrolmentFlow(
+    var flow = EnrolmentFlow(
       service: service, exchange: exchange, request: request, ticket: ticket, posture: posture, credential: credential,
       appAttest: appAttest)
     if case .passkey(let passkey) = credential {
-      guard ticket.isForPasskey else { return flow.refuse(.ofAnotherTicket("passkey", "a device's")) }
-      return try flow.judge(passkey)
+      guard ticket.isForPasskey else { try await flow.refuse(.ofAnotherTicket("passkey", "a device's")) }
+      return try await flow.complete(passkey)
     }
-    guard !ticket.isForPasskey else { return flow.refuse(.ofAnotherTicket("passkey", "a passkey's")) }
-    // The conditions that held when the ticket was given may not hold now; and a locked device has no baseline to give
-    // (R24).
-    if let denial = service.configuration.enrolment.preflight(posture: posture) {
-      return flow.refuse(
-        .failedPrecondition(denial, "the device cannot be bound now", biometry: posture.biometryType))
-    }
-    if flow.lacksAttestation(for: flow.requirements) { return flow.refuseAsUnattested() }
-    switch credential {
-    case .keys: flow.verifyPossession()
-    case .profileTouchID(let value): flow.requireUnguessable(value)
-    case .passkey: preconditionFailure("judged above")
-    }
+    try await flow.verify()
+    return try await flow.bind()
   }
 
   private static func isInTime(_ ticket: SealedTicket, _ service: TouchstoneService) -> Bool {
@@ -251,58 +240,71 @@ struct EnrolmentFlow: Sendable {
   /// Refuses an unknown ticket, or a ticket of an erased profile. The event names no profile.
   private static func refuseTicket(
     applicationID: String, _ exchange: Exchange<V1.CompleteBindingResponse>, service: TouchstoneService
-  ) {
+  ) async throws(RequestError) -> Never {
     let error = RequestError.ticketInvalid
     let event = EventDraft.binding(
       .refused, applicationID: applicationID, profileID: "", deviceID: "", reason: error.reason,
       caller: exchange.caller, time: service.clock())
-    let refusal = ThrottledEvent(event, answering: error.told)
-    service.record(refusal, for: exchange) { () throws(RequestError) in throw error }
+    try await service.refuse(error, recording: ThrottledEvent(event, answering: error.told), for: exchange)
+    throw .tooManyRounds
   }
 
   /// The event names the ticket's profile, which must still exist when the event is written.
   ///
   /// - Parameter reason: the event's reason, if the caller's answer has less.
-  func refuse(_ error: RequestError, reason: String? = nil) {
-    exchange.deciding { round in refuse(error, reason: reason, in: round) }
-  }
-
-  private func refuse(_ error: RequestError, reason: String?, in round: DecisionRound) {
-    service.ticketHolder(ticket.profileID, of: request.applicationID, for: exchange) { records in
+  func refuse(_ error: RequestError, reason: String? = nil) async throws(RequestError) -> Never {
+    for _ in DecisionRound.all {
+      let records = try await service.ticketHolder(ticket.profileID, of: request.applicationID, for: exchange)
       guard ticket.holder.isThere(in: records) else {
-        return Self.refuseTicket(applicationID: request.applicationID, exchange, service: service)
+        try await Self.refuseTicket(applicationID: request.applicationID, exchange, service: service)
       }
       let event = EventDraft.binding(
         .refused, applicationID: request.applicationID, profileID: ticket.profileID, deviceID: ticket.deviceID,
         reason: reason ?? error.reason, caller: exchange.caller, time: service.clock())
       let refusal = ThrottledEvent(
         event, answering: error.told, about: ticket.profileID, on: [ticket.holder.requirement(in: records)])
-      service.record(refusal, in: round, for: exchange) { () throws(RequestError) in throw error }
+      try await service.refuse(error, recording: refusal, for: exchange)
     }
+    throw .tooManyRounds
   }
 
   // MARK: Verify the credential
 
-  private func verifyPossession(from index: Int = 0) {
-    guard index < credential.keys.count else {
-      return exchange.refusingErrors { () throws(RequestError) in try verifyAttestations() }
+  private mutating func verify() async throws(RequestError) {
+    guard !ticket.isForPasskey else { try await refuse(.ofAnotherTicket("passkey", "a passkey's")) }
+    // The conditions that held when the ticket was given may not hold now; and a locked device has no baseline to give
+    // (R24).
+    if let denial = service.configuration.enrolment.preflight(posture: posture) {
+      try await refuse(
+        .failedPrecondition(denial, "the device cannot be bound now", biometry: posture.biometryType))
     }
-    let key = credential.keys[index]
-    let check = SignatureCheck(
-      publicKey: key.publicKey, signature: key.signature,
-      message: ticket.signingInput(applicationID: request.applicationID))
-    exchange.verify(check) { isValid in
-      guard isValid else { return refuseUnproven("keys[\(index)].signature") }
-      // Checked apart from the other signature, so that the answer names the field.
-      if let half = key.otherHalf, !half.publicKey.isValidSignature(half.signature, of: check.message) {
-        return refuseUnproven("keys[\(index)].ml_dsa_65_signature")
-      }
-      verifyPossession(from: index + 1)
+    if lacksAttestation(for: requirements) { try await refuseAsUnattested() }
+    switch credential {
+    case .keys:
+      try await verifyPossession()
+      try await verifyAttestations()
+    case .profileTouchID(let value):
+      let violation = ProfileTouchID.violation(in: value, profileID: ticket.profileID, deviceID: ticket.deviceID)
+      if violation != nil { try await refuseProfileTouchID(RequestError.Reason.profileTouchIDGuessable) }
+    case .passkey: preconditionFailure("a passkey is judged apart")
     }
   }
 
-  private func refuseUnproven(_ field: String) {
-    refuse(
+  private func verifyPossession() async throws(RequestError) {
+    for (index, key) in credential.keys.enumerated() {
+      let check = SignatureCheck(
+        publicKey: key.publicKey, signature: key.signature,
+        message: ticket.signingInput(applicationID: request.applicationID))
+      guard await exchange.verify(check) else { try await refuseUnproven("keys[\(index)].signature") }
+      // Checked apart from the other signature, so that the answer names the field.
+      if let half = key.otherHalf, !half.publicKey.isValidSignature(half.signature, of: check.message) {
+        try await refuseUnproven("keys[\(index)].ml_dsa_65_signature")
+      }
+    }
+  }
+
+  private func refuseUnproven(_ field: String) async throws(RequestError) -> Never {
+    try await refuse(
       .invalidArgument(field: field, "does not verify over the ticket's signing_input"),
       reason: RequestError.Reason.possessionNotProven)
   }
@@ -314,8 +316,8 @@ struct EnrolmentFlow: Sendable {
       && (credential.keys.isEmpty || credential.keys.contains(where: \.certificateChain.isEmpty))
   }
 
-  private func refuseAsUnattested() {
-    refuse(
+  private func refuseAsUnattested() async throws(RequestError) -> Never {
+    try await refuse(
       .failedPrecondition(
         RequestError.Reason.attestationRequired, "the application requires an attestation of each key",
         .deviceNotSetUp))
@@ -325,76 +327,62 @@ struct EnrolmentFlow: Sendable {
 
   /// Runs after the proof of possession, so that no caller makes the service judge certificates of another person's
   /// phone.
-  private func verifyAttestations() throws(RequestError) {
+  private mutating func verifyAttestations() async throws(RequestError) {
     // The configuration may have changed since the call began.
     let requirements = requirements
-    if lacksAttestation(for: requirements) { return refuseAsUnattested() }
-    if requirements.demand != .none, let appAttest { return try verify(appAttest, by: requirements) }
-    guard requirements.demand != .none, credential.keys.contains(where: { !$0.certificateChain.isEmpty }) else {
-      return exchange.deciding(read)
-    }
+    if lacksAttestation(for: requirements) { try await refuseAsUnattested() }
+    guard requirements.demand != .none else { return }
+    if let appAttest { return try await verify(appAttest, by: requirements) }
+    guard credential.keys.contains(where: { !$0.certificateChain.isEmpty }) else { return }
     let offered = credential.keys.map {
       OfferedProof(publicKey: $0.publicKey, protection: $0.protection, chain: $0.certificateChain)
     }
-    try service.keyProofs.judge(
+    let verdict = try await service.keyProofs.judge(
       offered, by: requirements, signingInput: ticket.signingInput(applicationID: request.applicationID),
-      at: service.clock(),
-      applicationID: request.applicationID, for: exchange
-    ) { verdict in
-      switch verdict {
-      case .proven(let attestations):
-        var flow = self
-        flow.attestations = attestations
-        exchange.deciding(flow.read)
-      case .refused(let index, let refusal):
-        refuse(refusal.error(field: "keys[\(index)].certificate_chain"), reason: refusal.reason)
-      }
+      at: service.clock(), applicationID: request.applicationID, for: exchange)
+    switch verdict {
+    case .proven(let attestations): self.attestations = attestations
+    case .refused(let index, let refusal):
+      try await refuse(refusal.error(field: "keys[\(index)].certificate_chain"), reason: refusal.reason)
     }
   }
 
-  private func verify(_ appAttest: AppAttestProof, by requirements: AttestationRequirements) throws(RequestError) {
-    switch appAttest.kind {
-    case .attestation: try judge(appAttest, .attestation(appAttest.bytes), requirements)
-    case .assertion:
-      service.store.enrolmentRecords(
-        applicationID: request.applicationID, profileID: ticket.profileID, deviceID: ticket.deviceID,
-        vendor: service.vendor(of: request.applicationID), ticket: ticket.key,
-        completion: exchange.then { records throws(RequestError) in
-          guard let key = records.deviceBinding?.appAttest else {
-            return refuse(.unknownAppAttestKey, of: appAttest)
-          }
-          try judge(appAttest, .assertion(appAttest.bytes, by: key), requirements)
-        })
+  private mutating func verify(
+    _ appAttest: AppAttestProof, by requirements: AttestationRequirements
+  ) async throws(RequestError) {
+    let offered = OfferedAppAttest(
+      keyID: appAttest.keyID, proof: try await offeredProof(appAttest), clientData: clientData.bytes)
+    let verdict = try await service.keyProofs.judge(
+      offered, by: requirements, at: service.clock(), applicationID: request.applicationID, for: exchange)
+    switch verdict {
+    case .vouched(let vouched):
+      attestations = credential.keys.map { _ in vouched.attestation }
+      self.vouched = vouched
+    case .refused(let refusal): try await refuse(refusal, of: appAttest)
     }
   }
 
-  private func judge(
-    _ appAttest: AppAttestProof, _ proof: OfferedAppAttest.Proof, _ requirements: AttestationRequirements
-  ) throws(RequestError) {
-    let clientData = BindingClientData(
+  private func offeredProof(_ appAttest: AppAttestProof) async throws(RequestError) -> OfferedAppAttest.Proof {
+    guard appAttest.kind == .assertion else { return .attestation(appAttest.bytes) }
+    let records = try await enrolmentRecords(onDevice: ticket.deviceID)
+    guard let key = records.deviceBinding?.appAttest else { try await refuse(.unknownAppAttestKey, of: appAttest) }
+    return .assertion(appAttest.bytes, by: key)
+  }
+
+  private var clientData: BindingClientData {
+    BindingClientData(
       signingInput: ticket.signingInput(applicationID: request.applicationID), posture: PostureTerms(request.posture),
       keys: credential.keys.map {
         BindingClientData.Key(
           publicKey: $0.publicKey.x963, mlDSA65PublicKey: $0.otherHalf?.publicKey.bytes ?? [], protection: $0.protection
         )
       })
-    try service.keyProofs.judge(
-      OfferedAppAttest(keyID: appAttest.keyID, proof: proof, clientData: clientData.bytes), by: requirements,
-      at: service.clock(), applicationID: request.applicationID, for: exchange
-    ) { verdict in
-      switch verdict {
-      case .vouched(let vouched):
-        var flow = self
-        flow.attestations = credential.keys.map { _ in vouched.attestation }
-        flow.vouched = vouched
-        exchange.deciding(flow.read)
-      case .refused(let refusal): refuse(refusal, of: appAttest)
-      }
-    }
   }
 
-  private func refuse(_ refusal: KeyProofRefusal, of appAttest: AppAttestProof) {
-    refuse(refusal.error(field: appAttest.field), reason: refusal.reason)
+  private func refuse(
+    _ refusal: KeyProofRefusal, of appAttest: AppAttestProof
+  ) async throws(RequestError) -> Never {
+    try await refuse(refusal.error(field: appAttest.field), reason: refusal.reason)
   }
 
   /// Returns why the assertion is no longer valid, if the device's binding changed after the verification.
@@ -410,34 +398,40 @@ struct EnrolmentFlow: Sendable {
 
   private static let profileTouchIDField = "profile_touch_id.value"
 
-  private func requireUnguessable(_ value: [UInt8]) {
-    let violation = ProfileTouchID.violation(in: value, profileID: ticket.profileID, deviceID: ticket.deviceID)
-    guard violation == nil else { return refuseProfileTouchID(RequestError.Reason.profileTouchIDGuessable) }
-    exchange.deciding(read)
-  }
-
   /// Gives the same answer for a guessable ProfileTouchID and for one that another binding has, so that no caller finds
   /// another person's by trying (R30).
-  private func refuseProfileTouchID(_ reason: String) {
+  private func refuseProfileTouchID(_ reason: String) async throws(RequestError) -> Never {
     var error = RequestError.invalidArgument(
       field: Self.profileTouchIDField, "is not unpredictable; let the device make another")
     error.personText = .refusal(.deviceNotSetUp)
-    refuse(error, reason: reason)
+    try await refuse(error, reason: reason)
   }
 
   // MARK: Decide and commit
 
-  @Sendable private func read(in round: DecisionRound) {
-    let vendor = service.vendor(of: request.applicationID)
-    service.store.enrolmentRecords(
-      applicationID: request.applicationID, profileID: ticket.profileID, deviceID: ticket.deviceID, vendor: vendor,
-      ticket: ticket.key,
-      completion: exchange.then { records in
-        guard let digest = profileTouchIDDigest else { return decide(records, holder: nil, in: round) }
-        service.store.attemptRecords(
-          for: .profileTouchID(applicationID: request.applicationID, digest: digest), vendor: vendor, evaluation: nil,
-          completion: exchange.then { found in decide(records, holder: found.binding, in: round) })
-      })
+  private func bind() async throws(RequestError) -> V1.CompleteBindingResponse {
+    for round in DecisionRound.all {
+      let records = try await enrolmentRecords(onDevice: ticket.deviceID)
+      let holder = try await bindingWithProfileTouchID()
+      if let response = try await decide(records, holder: holder, in: round) { return response }
+    }
+    throw .tooManyRounds
+  }
+
+  func enrolmentRecords(onDevice deviceID: String) async throws(RequestError) -> EnrolmentRecords {
+    try await exchange.value {
+      service.store.enrolmentRecords(
+        applicationID: request.applicationID, profileID: ticket.profileID, deviceID: deviceID,
+        vendor: service.vendor(of: request.applicationID), ticket: ticket.key, completion: $0)
+    }
+  }
+
+  /// The active binding that has the ProfileTouchID already.
+  private func bindingWithProfileTouchID() async throws(RequestError) -> BindingRecord? {
+    guard let digest = profileTouchIDDigest else { return nil }
+    let query = SubjectQuery(named: .bearer, digest: digest, applicationID: request.applicationID)
+    let found: AttemptRecords = try await exchange.value { service.records(query, completion: $0) }
+    return found.binding
   }
 
   private var profileTouchIDDigest: [UInt8]? {
@@ -450,12 +444,16 @@ struct EnrolmentFlow: Sendable {
     !records.isTicketUsed && Self.isInTime(ticket, service) && ticket.holder.isThere(in: records.holder)
   }
 
+  /// Returns `nil` if a record changed since it was read.
+  ///
   /// - Parameter holder: the active binding that has the ProfileTouchID already.
-  private func decide(_ records: EnrolmentRecords, holder: BindingRecord?, in round: DecisionRound) {
+  private func decide(
+    _ records: EnrolmentRecords, holder: BindingRecord?, in round: DecisionRound
+  ) async throws(RequestError) -> V1.CompleteBindingResponse? {
     // Checked in each round, because the ticket may expire during verification and conflicts.
-    guard isOpen(records) else { return refuse(.ticketInvalid) }
+    guard isOpen(records) else { try await refuse(.ticketInvalid) }
     if let vouched, let appAttest, let refusal = staleness(of: vouched, beside: records.deviceBinding) {
-      return refuse(refusal, of: appAttest)
+      try await refuse(refusal, of: appAttest)
     }
     let part = exchange.begin(.decide)
     let decision = service.configuration.enrolment.decide(
@@ -468,24 +466,24 @@ struct EnrolmentFlow: Sendable {
     case .bind(let revokesExisting, let endsLockout):
       // A device may keep its own ProfileTouchID, because its earlier binding is revoked.
       if let holder, !Identifier.areEqual(holder.bindingID, records.deviceBinding?.bindingID ?? "") {
-        return refuseProfileTouchID(RequestError.Reason.profileTouchIDInUse)
+        try await refuseProfileTouchID(RequestError.Reason.profileTouchIDInUse)
       }
-      bind(
+      return try await bind(
         records, replacing: revokesExisting ? records.deviceBinding : nil, endingLockout: endsLockout, in: round)
     case .refuse(.deviceSpeaksForAnotherProfile):
-      refuse(
+      try await refuse(
         .failedPrecondition(
           RequestError.Reason.deviceBoundToAnotherProfile,
           "the device speaks for another profile; replace_existing replaces it", .deviceBoundToAnotherProfile))
     case .refuse(.tooManyBindings):
-      refuse(.tooManyBindings)
+      try await refuse(.tooManyBindings)
     }
   }
 
   /// Uses the ticket, revokes what the device was bound to before, and binds it, all in one transaction.
   private func bind(
     _ records: EnrolmentRecords, replacing existing: BindingRecord?, endingLockout: Bool, in round: DecisionRound
-  ) {
+  ) async throws(RequestError) -> V1.CompleteBindingResponse? {
     let now = service.clock()
     let binding = BindingRecord(
       bindingID: service.randomness.bindingID(), applicationID: request.applicationID,
@@ -540,16 +538,14 @@ struct EnrolmentFlow: Sendable {
     }
     let advisories =
       Advisory.ofRecovery(bindings: [binding.standing], profile: records.profile.standing) + ofReplacement(of: existing)
-    service.commit(changeSet, in: round, for: exchange) { [service] in
-      service.meters.bindingsCreated.count(binding.credential.proofLevel)
-      if existing != nil { service.meters.bindingsRevoked.count(.replaced) }
-      let isCounted = service.sharedDevices.withLock {
-        $0.note(deviceID: binding.deviceID, profileID: binding.profileID, of: binding.applicationID, at: now)
-      }
-      if isCounted { service.meters.foundSharedDevice() }
-      exchange.answer(
-        V1.CompleteBindingResponse(binding: V1.Binding(binding), advisories: advisories.map(\.rawValue)))
+    guard try await service.commit(changeSet, for: exchange) else { return nil }
+    service.meters.bindingsCreated.count(binding.credential.proofLevel)
+    if existing != nil { service.meters.bindingsRevoked.count(.replaced) }
+    let isCounted = service.sharedDevices.withLock {
+      $0.note(deviceID: binding.deviceID, profileID: binding.profileID, of: binding.applicationID, at: now)
     }
+    if isCounted { service.meters.foundSharedDevice() }
+    return V1.CompleteBindingResponse(binding: V1.Binding(binding), advisories: advisories.map(\.rawValue))
   }
 
   /// Returns no advisory if the replaced binding was another profile's, because the caller allowed that by

@@ -181,43 +181,40 @@ final class KeyProofs: Sendable {
     trusted.withLock { $0 = replacement }
   }
 
-  /// Judges with the caller's permit, and runs `body` on the call's event loop.
+  /// Judges with the caller's permit.
   ///
   /// - Parameter signingInput: the ticket's signing input; the keys' challenge is its hash.
   func judge<Response>(
     _ offered: [OfferedProof], by requirements: AttestationRequirements, signingInput: [UInt8], at now: UnixTime,
-    applicationID: String,
-    for exchange: Exchange<Response>, then body: @escaping @Sendable (KeyProofVerdict) throws(RequestError) -> Void
-  ) throws(RequestError) {
-    try inTurn(for: exchange, applicationID: applicationID) { [self] trusted in
+    applicationID: String, for exchange: Exchange<Response>
+  ) async throws(RequestError) -> KeyProofVerdict {
+    try await work(for: exchange, applicationID: applicationID) { [self] trusted in
       verdict(on: offered, by: requirements, signingInput: signingInput, trusted, at: now)
-    } then: { verdict throws(RequestError) in
-      try body(verdict)
     }
   }
 
   /// The same for App Attest.
   func judge<Response>(
     _ offered: OfferedAppAttest, by requirements: AttestationRequirements, at now: UnixTime, applicationID: String,
-    for exchange: Exchange<Response>, then body: @escaping @Sendable (AppAttestVerdict) throws(RequestError) -> Void
-  ) throws(RequestError) {
-    try inTurn(for: exchange, applicationID: applicationID) { [self] trusted in
+    for exchange: Exchange<Response>
+  ) async throws(RequestError) -> AppAttestVerdict {
+    try await work(for: exchange, applicationID: applicationID) { [self] trusted in
       verdict(on: offered, by: requirements, trusted, at: now)
-    } then: { verdict throws(RequestError) in
-      try body(verdict)
     }
   }
 
-  func inTurn<Response, Verdict: Sendable>(
-    for exchange: Exchange<Response>, applicationID: String, judge: @escaping @Sendable (Trusted) -> Verdict,
-    then body: @escaping @Sendable (Verdict) throws(RequestError) -> Void
-  ) throws(RequestError) {
+  /// Runs `judge` by a worker, with the caller's permit.
+  func work<Response, Verdict: Sendable>(
+    for exchange: Exchange<Response>, applicationID: String, judge: @escaping @Sendable (Trusted) -> Verdict
+  ) async throws(RequestError) -> Verdict {
     let trusted = trusted.withLock { $0 }
-    try permits.take(
-      for: exchange, applicationID: applicationID,
-      work: { [executor] completion in
-        executor.run { completion(.success(judge(trusted))) }
-      }, then: exchange.tracing(.verify, until: body))
+    let part = exchange.begin(.verify)
+    defer { part?.end() }
+    let permit = try await permits.permit(for: exchange, applicationID: applicationID)
+    defer { permit.end() }
+    return await withUnsafeContinuation { continuation in
+      executor.run { continuation.resume(returning: judge(trusted)) }
+    }
   }
 
   private func verdict(

@@ -3,6 +3,7 @@
 internal import DispatchRPC
 internal import Logging
 internal import TouchstoneCodec
+internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
@@ -24,6 +25,7 @@ extension CallExchange {
   }
 
   func refuse(_ error: RequestError) {
+    guard error.code != .cancelled else { return }
     context.meters.refusals.count(error)
     trace?.end(error.code)
     incoming.fail(error.rpcError(in: language))
@@ -40,19 +42,39 @@ extension CallExchange {
     if loop.isCurrent { body() } else { loop.execute(body) }
   }
 
-  /// A completion for the store: takes its value back to the event loop, or refuses the call.
-  func then<Value: Sendable>(
-    _ body: @escaping @Sendable (Value) throws(RequestError) -> Void
-  ) -> @Sendable (Result<Value, StoreError>) -> Void {
-    { result in
-      onLoop {
-        refusingErrors { () throws(RequestError) in
-          switch result {
-          case .success(let value): try body(value)
-          case .failure(let error): throw logged(error)
-          }
-        }
-      }
+  /// Runs `body` as a task on the call's event loop, and refuses the call with what it throws. It begins at once.
+  func run(_ body: @escaping @Sendable () async throws(RequestError) -> Void) {
+    Task.immediate(executorPreference: incoming.loop) {
+      do throws(RequestError) { try await body() } catch { refuse(error) }
+    }
+  }
+
+  /// Waits for what the store hands to a completion, and returns on the call's event loop.
+  ///
+  /// The continuation is unsafe only in that a completion must run at most once, which `Store` promises. The store of a
+  /// process that ends runs none.
+  func result<Value: Sendable>(
+    of start: (_ completion: @escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
+  ) async -> Result<Value, StoreError> {
+    await withUnsafeContinuation { continuation in start { continuation.resume(returning: $0) } }
+  }
+
+  /// As `result`; a failure of the store refuses the call.
+  func value<Value: Sendable>(
+    of start: (_ completion: @escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
+  ) async throws(RequestError) -> Value {
+    switch await result(of: start) {
+    case .success(let value): return value
+    case .failure(let error): throw logged(error)
+    }
+  }
+
+  /// Waits for the verdict of the checks of this pass of the event loop.
+  func verify(_ check: SignatureCheck) async -> Bool {
+    let part = begin(.verify)
+    defer { part?.end() }
+    return await withUnsafeContinuation { continuation in
+      context.verifications.add(check) { continuation.resume(returning: $0) }
     }
   }
 

@@ -2,14 +2,21 @@
 
 public import DispatchRPC
 
-/// An event loop on which calls run, one after the other.
-public protocol CallLoop: Sendable {
+/// An event loop on which calls run, one after the other. Handlers that wait are tasks that prefer it.
+public protocol CallLoop: TaskExecutor {
   /// From 0, below the service's `eventLoopCount`.
   var index: Int { get }
   /// True if the current thread runs this event loop.
   var isCurrent: Bool { get }
   /// Runs `work` soon on the event loop, in the order of the calls. May be called from any thread.
   func execute(_ work: @escaping @Sendable () -> Void)
+}
+
+extension CallLoop {
+  public func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    execute { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+  }
 }
 
 extension EventLoop: CallLoop {}

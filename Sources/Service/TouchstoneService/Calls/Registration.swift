@@ -52,17 +52,29 @@ private struct Admission<Request: WireMessage, Response: WireMessage>: Sendable 
 }
 
 extension TouchstoneService {
-  /// Registers a unary method. `handler` runs on the call's event loop; the call is refused with what it throws.
+  /// Registers a unary method. `handler` is a task on the call's event loop. Its value is the answer, and the call is
+  /// refused with what it throws.
   func register<Request: WireMessage, Response: WireMessage>(
     _ method: WireMethod<Request, Response>, in methods: inout MethodTable,
-    handler: @escaping @Sendable (Request, Exchange<Response>) throws(RequestError) -> Void
+    handler: @escaping @Sendable (Request, Exchange<Response>) async throws(RequestError) -> Response
+  ) {
+    register(method, in: &methods) { request, exchange in
+      exchange.run { () async throws(RequestError) in exchange.answer(try await handler(request, exchange)) }
+    }
+  }
+
+  /// Registers a unary method whose calls are too many for tasks. `start` runs on the call's event loop, and answers
+  /// now or later; the call is refused with what it throws.
+  func register<Request: WireMessage, Response: WireMessage>(
+    _ method: WireMethod<Request, Response>, in methods: inout MethodTable,
+    start: @escaping @Sendable (Request, Exchange<Response>) throws(RequestError) -> Void
   ) {
     let admission = Admission(to: method, of: self)
     let serve: MethodTable.UnaryHandler = { call, bytes in
       guard let admitted = admission.admit(call) else { return }
       let exchange = Exchange<Response>(call, admitted)
       exchange.refusingErrors { () throws(RequestError) in
-        if let request = try admission.request(in: bytes, of: exchange, admitted) { try handler(request, exchange) }
+        if let request = try admission.request(in: bytes, of: exchange, admitted) { try start(request, exchange) }
       }
     }
     methods.add(method.descriptor, .unary(serve))

@@ -137,6 +137,9 @@ extension RequestError {
     self = .invalidArgument(field: error.field, error.reason)
   }
 
+  /// Ends a call whose caller no longer waits. It is no answer, and counts nowhere.
+  static let callerIsGone = RequestError(code: .cancelled, message: "the caller is gone")
+
   static let tooManyRounds = RequestError(code: .aborted, message: "too many changes at once; try again")
 
   /// The store's message is for the log. A caller learns only whether to try again.

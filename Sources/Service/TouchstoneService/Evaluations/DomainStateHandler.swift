@@ -37,7 +37,7 @@ extension TouchstoneService {
 
   @Sendable func acceptDomainState(
     _ request: V1.AcceptDomainStateRequest, _ exchange: Exchange<V1.AcceptDomainStateResponse>
-  ) throws(RequestError) {
+  ) async throws(RequestError) -> V1.AcceptDomainStateResponse {
     var validator = RequestValidator()
     validator.application(request.applicationID)
     validator.identifier(request.bindingID, "binding_id")
@@ -58,70 +58,72 @@ extension TouchstoneService {
     guard let evidence else { preconditionFailure("what is missing was refused above") }
     let terms = AcceptanceTerms(
       applicationID: request.applicationID, bindingID: request.bindingID, posture: posture, evidence: evidence)
-    exchange.deciding { [self] round throws(RequestError) in try accept(terms, exchange, in: round) }
-  }
-
-  private func accept(
-    _ terms: AcceptanceTerms, _ exchange: Exchange<V1.AcceptDomainStateResponse>, in round: DecisionRound
-  ) throws(RequestError) {
-    try binding(terms.bindingID, of: terms.applicationID, for: exchange) { [self] binding throws(RequestError) in
-      guard !binding.isRevoked else {
-        return refuse(
-          RequestError.Reason.bindingRevoked, "binding_id: is revoked", binding, terms, exchange, in: round,
-          telling: nil)
-      }
-      switch terms.evidence {
-      case .primary(let authenticatedAt):
-        let verdict = configuration.enrolment.primaryVerdict(authenticatedAt: authenticatedAt, now: clock())
-        accept(terms, on: .primary(verdict), by: nil, binding, exchange, in: round)
-      case .token(let text):
-        try lookUp(text, of: terms.applicationID, for: exchange) { [self] token in
-          guard let token, token.isActive(at: clock()) else {
-            return refuse(
-              RequestError.Reason.tokenInvalid, "token: is not active in this application", binding, terms, exchange,
-              in: round)
-          }
-          let evidence = DomainStateEvidence.token(
-            issuedAt: UnixTime(seconds: token.claims.issuedAt),
-            isForBinding: Identifier.areEqual(token.claims.subject, binding.profileID),
-            isByBiometrics: token.isByBiometrics)
-          accept(terms, on: evidence, by: token, binding, exchange, in: round)
-        }
-      }
+    for _ in DecisionRound.all {
+      if let response = try await accept(terms, exchange) { return response }
     }
+    throw .tooManyRounds
   }
 
-  /// - Parameter token: the evidence, where it is one; it must still hold when the change is made (R32).
+  /// `nil`: a record changed since it was read.
   private func accept(
-    _ terms: AcceptanceTerms, on evidence: DomainStateEvidence, by token: GenuineToken?, _ binding: BindingRecord,
-    _ exchange: Exchange<V1.AcceptDomainStateResponse>, in round: DecisionRound
-  ) {
+    _ terms: AcceptanceTerms, _ exchange: Exchange<V1.AcceptDomainStateResponse>
+  ) async throws(RequestError) -> V1.AcceptDomainStateResponse? {
+    let (binding, _) = try await binding(terms.bindingID, of: terms.applicationID, for: exchange)
+    guard !binding.isRevoked else {
+      let error = RequestError.failedPrecondition(RequestError.Reason.bindingRevoked, "binding_id: is revoked", nil)
+      try await refuse(error, binding, exchange)
+      return nil
+    }
+    let evidence: DomainStateEvidence
+    var token: GenuineToken?
+    switch terms.evidence {
+    case .primary(let authenticatedAt):
+      evidence = .primary(configuration.enrolment.primaryVerdict(authenticatedAt: authenticatedAt, now: clock()))
+    case .token(let text):
+      token = try await lookUp(text, of: terms.applicationID, for: exchange)
+      guard let token, token.isActive(at: clock()) else {
+        let error = RequestError.failedPrecondition(
+          RequestError.Reason.tokenInvalid, "token: is not active in this application", .otherFactorRequiredFirst)
+        try await refuse(error, binding, exchange)
+        return nil
+      }
+      evidence = .token(
+        issuedAt: UnixTime(seconds: token.claims.issuedAt),
+        isForBinding: Identifier.areEqual(token.claims.subject, binding.profileID),
+        isByBiometrics: token.isByBiometrics)
+    }
     let now = clock()
     switch configuration.enrolment.acceptDomainState(of: terms.posture(of: binding), on: evidence, now: now) {
     case .accept(let baseline):
-      let noted = Self.noteOfUnchangedState(binding)
-      guard baseline != binding.baseline else {
-        let answer = V1.AcceptDomainStateResponse(binding: V1.Binding(binding))
-        guard let noted else { return confirm(for: exchange) { exchange.answer(answer) } }
-        return commit(
-          ChangeSet(changes: [.requireBinding(id: binding.bindingID, version: binding.version), noted], events: []),
-          in: round, for: exchange
-        ) { exchange.answer(answer) }
-      }
       var accepted = binding
       accepted.baseline = baseline
+      // The token must still hold when the change is made (R32).
+      let isWritten = try await write(accepted, insteadOf: binding, on: token, terms, exchange, at: now)
+      return isWritten ? V1.AcceptDomainStateResponse(binding: V1.Binding(accepted)) : nil
+    case .refuse(let refusal):
+      try await refuse(.domainStateNotAccepted(refusal), binding, exchange)
+      return nil
+    }
+  }
+
+  /// - Parameter token: the evidence, where it is one.
+  private func write(
+    _ accepted: BindingRecord, insteadOf binding: BindingRecord, on token: GenuineToken?, _ terms: AcceptanceTerms,
+    _ exchange: Exchange<V1.AcceptDomainStateResponse>, at now: UnixTime
+  ) async throws(RequestError) -> Bool {
+    let noted = Self.noteOfUnchangedState(binding).map { [$0] } ?? []
+    guard accepted.baseline == binding.baseline else {
       let event = EventDraft.binding(
         .domainStateAccepted, binding, evidence: terms.evidence.auditName, caller: exchange.caller, time: now)
-      commit(
-        ChangeSet(
-          changes: (token?.requirements ?? []) + [.putBinding(accepted)] + (noted.map { [$0] } ?? []), events: [event]),
-        in: round, for: exchange
-      ) { [accepted] in
-        exchange.answer(V1.AcceptDomainStateResponse(binding: V1.Binding(accepted)))
-      }
-    case .refuse(let refusal):
-      refuse(refusal, binding, terms, exchange, in: round)
+      let changes = (token?.requirements ?? []) + [.putBinding(accepted)] + noted
+      return try await commit(ChangeSet(changes: changes, events: [event]), for: exchange)
     }
+    guard !noted.isEmpty else {
+      try await confirm(for: exchange)
+      return true
+    }
+    let unchanged = Change.requireBinding(id: binding.bindingID, version: binding.version)
+    return try await commit(ChangeSet(changes: [unchanged] + noted, events: []), for: exchange)
   }
 
   /// `nil` if support is told so already, or if the device was never seen.
@@ -131,42 +133,36 @@ extension TouchstoneService {
     return .notePosture(bindingID: binding.bindingID, seen)
   }
 
+  /// Returns if the binding changed since it was read.
   private func refuse(
-    _ refusal: DomainStateAcceptance.Refusal, _ binding: BindingRecord, _ terms: AcceptanceTerms,
-    _ exchange: Exchange<V1.AcceptDomainStateResponse>, in round: DecisionRound
-  ) {
-    typealias Reason = RequestError.Reason
-    func refuse(_ reason: String, _ message: String, telling told: CallRefusal? = .otherFactorRequiredFirst) {
-      self.refuse(reason, message, binding, terms, exchange, in: round, telling: told)
-    }
+    _ error: RequestError, _ binding: BindingRecord, _ exchange: Exchange<V1.AcceptDomainStateResponse>
+  ) async throws(RequestError) {
+    let event = EventDraft.binding(
+      .refused, binding, reason: error.reason, caller: exchange.caller, time: clock())
+    let refusal = ThrottledEvent(
+      event, about: binding.bindingID, on: [.requireBinding(id: binding.bindingID, version: binding.version)])
+    try await refuse(error, recording: refusal, for: exchange)
+  }
+}
+
+extension RequestError {
+  fileprivate static func domainStateNotAccepted(_ refusal: DomainStateAcceptance.Refusal) -> RequestError {
     switch refusal {
     case .tokenOfAnother:
-      refuse(Reason.tokenOfAnotherProfile, "token: is of another profile")
+      .failedPrecondition(Reason.tokenOfAnotherProfile, "token: is of another profile", .otherFactorRequiredFirst)
     case .tokenByBiometrics:
-      refuse(Reason.tokenByBiometrics, "token: biometrics may have proven it")
+      .failedPrecondition(
+        Reason.tokenByBiometrics, "token: biometrics may have proven it", .otherFactorRequiredFirst)
     case .tokenTooOld:
-      refuse(Reason.tokenTooOld, "token: was issued too long ago")
+      .failedPrecondition(Reason.tokenTooOld, "token: was issued too long ago", .otherFactorRequiredFirst)
     // In the future: the service's clock was set back meanwhile.
     case .primaryTooOld, .primaryInFuture:
-      refuse(
-        Reason.primaryAuthenticationTooOld, "the person must log in again", telling: .primaryAuthenticationTooOld)
+      .failedPrecondition(
+        Reason.primaryAuthenticationTooOld, "the person must log in again", .primaryAuthenticationTooOld)
     case .noDomainState:
-      refuse(
+      .failedPrecondition(
         Denial.Reason.domainStateRequired.rawValue,
-        "domain_state: a device of the binding's platform has none at this os_version", telling: nil)
-    }
-  }
-
-  private func refuse(
-    _ reason: String, _ message: String, _ binding: BindingRecord, _ terms: AcceptanceTerms,
-    _ exchange: Exchange<V1.AcceptDomainStateResponse>, in round: DecisionRound,
-    telling refusal: CallRefusal? = .otherFactorRequiredFirst
-  ) {
-    let event = EventDraft.binding(.refused, binding, reason: reason, caller: exchange.caller, time: clock())
-    let throttled = ThrottledEvent(
-      event, about: binding.bindingID, on: [.requireBinding(id: binding.bindingID, version: binding.version)])
-    record(throttled, in: round, for: exchange) { () throws(RequestError) in
-      throw .failedPrecondition(reason, message, refusal)
+        "domain_state: a device of the binding's platform has none at this os_version", nil)
     }
   }
 }

@@ -10,9 +10,9 @@ internal import TouchstoneStore
 extension TouchstoneService {
   func registerEvaluation(_ methods: inout MethodTable) {
     typealias Service = V1.EvaluationService
-    register(Service.canEvaluatePolicy, in: &methods, handler: canEvaluatePolicy)
-    register(Service.beginEvaluation, in: &methods, handler: beginEvaluation)
-    register(Service.submitAttempt, in: &methods, handler: submitAttempt)
+    register(Service.canEvaluatePolicy, in: &methods, start: canEvaluatePolicy)
+    register(Service.beginEvaluation, in: &methods, start: beginEvaluation)
+    register(Service.submitAttempt, in: &methods, start: submitAttempt)
     register(Service.invalidateEvaluation, in: &methods, handler: invalidateEvaluation)
   }
 
@@ -44,30 +44,15 @@ extension TouchstoneService {
     try validator.finish()
     guard let entry else { preconditionFailure("a request without a policy was refused above") }
 
-    if !request.bindingID.isEmpty,
-      let subject = try subjectAtHand(ofBinding: request.bindingID, of: request.applicationID, for: exchange)
-    {
-      return answer(exchange, of: subject, under: entry, posture)
-    }
-    let named = EvaluationSubject(bindingID: request.bindingID, profileID: request.profileID)
-    guard named != .bearer else {
+    let query = SubjectQuery(
+      named: EvaluationSubject(bindingID: request.bindingID, profileID: request.profileID),
+      applicationID: request.applicationID)
+    try read(query, for: exchange) { [self] subject in
       let preflight = entry.policy.preflight(
-        posture: posture, binding: nil, device: BiometryStanding(), profile: .none, now: clock())
-      return exchange.answer(V1.CanEvaluatePolicyResponse(preflight, on: posture, in: exchange.language))
+        posture: posture, binding: subject.bindingStanding, device: subject.device.biometry,
+        profile: subject.profileStanding, now: clock())
+      exchange.answer(V1.CanEvaluatePolicyResponse(preflight, on: posture, in: exchange.language))
     }
-    subject(SubjectQuery(named: named, applicationID: request.applicationID), for: exchange) { [self] subject in
-      answer(exchange, of: subject, under: entry, posture)
-    }
-  }
-
-  private func answer(
-    _ exchange: Exchange<V1.CanEvaluatePolicyResponse>, of subject: Subject, under entry: PolicyBook.Entry,
-    _ posture: DevicePosture
-  ) {
-    let preflight = entry.policy.preflight(
-      posture: posture, binding: subject.bindingStanding, device: subject.device.biometry,
-      profile: subject.profileStanding, now: clock())
-    exchange.answer(V1.CanEvaluatePolicyResponse(preflight, on: posture, in: exchange.language))
   }
 
   // MARK: BeginEvaluation
@@ -81,16 +66,7 @@ extension TouchstoneService {
     _ request: V1.BeginEvaluationRequest, _ exchange: Exchange<V1.BeginEvaluationResponse>
   ) throws(RequestError) {
     let terms = try openingTerms(request)
-    exchange.deciding { [self] round in open(terms, exchange, in: round) }
-  }
-
-  private func open(_ terms: OpeningTerms, _ exchange: Exchange<V1.BeginEvaluationResponse>, in round: DecisionRound) {
-    guard terms.subject != .bearer else {
-      return open(terms, for: .unnamed(in: terms.applicationID), exchange, in: round)
-    }
-    subject(SubjectQuery(named: terms.subject, applicationID: terms.applicationID), for: exchange) { [self] subject in
-      open(terms, for: subject, exchange, in: round)
-    }
+    try read(terms.query, for: exchange) { [self] subject in open(terms, for: subject, exchange) }
   }
 
   struct OpeningTerms: Sendable {
@@ -105,6 +81,8 @@ extension TouchstoneService {
     var policy: EvaluationPolicy {
       _read { yield entry.policy }
     }
+
+    fileprivate var query: SubjectQuery { SubjectQuery(named: subject, applicationID: applicationID) }
   }
 
   /// - Parameters:
@@ -144,29 +122,54 @@ extension TouchstoneService {
   }
 
   private func open(
-    _ terms: OpeningTerms, for subject: Subject, _ exchange: Exchange<V1.BeginEvaluationResponse>,
-    in round: DecisionRound
+    _ terms: OpeningTerms, for subject: Subject, _ exchange: Exchange<V1.BeginEvaluationResponse>
   ) {
     let now = clock()
     let part = exchange.begin(.decide)
     let preflight = terms.policy.preflight(subject.facts(posture: terms.posture, now: now))
     part?.end()
-    guard let denial = preflight.denial else {
-      count(preflight, under: terms.entry)
-      return exchange.answer(open(terms, preflight, for: exchange, at: now))
+    guard preflight.denial == nil else {
+      return exchange.run { [self] () async throws(RequestError) in
+        exchange.answer(try await deny(terms, subject, exchange))
+      }
     }
+    count(preflight, under: terms.entry)
+    exchange.answer(open(terms, preflight, for: exchange, at: now))
+  }
+
+  /// Opens the evaluation if a record changed so that it is denied no more.
+  private func deny(
+    _ terms: OpeningTerms, _ subject: Subject, _ exchange: Exchange<V1.BeginEvaluationResponse>
+  ) async throws(RequestError) -> V1.BeginEvaluationResponse {
+    var subject = subject
+    for _ in DecisionRound.all {
+      let now = clock()
+      let preflight = terms.policy.preflight(subject.facts(posture: terms.posture, now: now))
+      guard let denial = preflight.denial else {
+        count(preflight, under: terms.entry)
+        return open(terms, preflight, for: exchange, at: now)
+      }
+      let refusal = refusal(denial, preflight, of: terms, subject, by: exchange.caller, at: now)
+      if try await record(refusal, for: exchange) {
+        count(preflight, under: terms.entry)
+        return V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language)
+      }
+      subject = try await self.subject(terms.query, for: exchange)
+    }
+    throw .tooManyRounds
+  }
+
+  private func refusal(
+    _ denial: Denial, _ preflight: Preflight, of terms: OpeningTerms, _ subject: Subject, by caller: Caller,
+    at now: UnixTime
+  ) -> ThrottledEvent {
     let event = EventDraft.evaluation(
       .denied, policy: terms.policy.name, applicationID: terms.applicationID, subject: subject,
-      reason: denial.reason.rawValue, code: denial.code, transaction: terms.transaction, caller: exchange.caller,
-      time: now)
+      reason: denial.reason.rawValue, code: denial.code, transaction: terms.transaction, caller: caller, time: now)
     let seen = SeenPosture(
       terms.posture, deviceModel: terms.deviceModel, seenAt: now, isProven: false, domainState: preflight.domainState)
-    let refusal = ThrottledEvent(
+    return ThrottledEvent(
       event, about: terms.subject.name, on: subject.nameRequirements(as: terms.subject), beside: subject.note(of: seen))
-    record(refusal, in: round, for: exchange) { [self] in
-      count(preflight, under: terms.entry)
-      exchange.answer(V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language))
-    }
   }
 
   private func count(_ preflight: Preflight, under entry: PolicyBook.Entry) {
@@ -202,7 +205,7 @@ extension TouchstoneService {
   /// back.
   @Sendable private func invalidateEvaluation(
     _ request: V1.InvalidateEvaluationRequest, _ exchange: Exchange<V1.InvalidateEvaluationResponse>
-  ) throws(RequestError) {
+  ) async throws(RequestError) -> V1.InvalidateEvaluationResponse {
     var validator = RequestValidator()
     validator.application(request.applicationID)
     validator.opaque(request.evaluation, "evaluation", count: Self.sealedEvaluationBytes)
@@ -216,38 +219,38 @@ extension TouchstoneService {
       let event = EventDraft.evaluation(
         .refused, policy: "", applicationID: request.applicationID, subject: nil,
         reason: RequestError.Reason.evaluationUnknown, caller: exchange.caller, time: clock())
-      return record(ThrottledEvent(event), for: exchange) { exchange.answer(V1.InvalidateEvaluationResponse()) }
+      guard try await record(ThrottledEvent(event), for: exchange) else { throw .tooManyRounds }
+      return V1.InvalidateEvaluationResponse()
     }
-    exchange.deciding { [self] round in
-      invalidate(evaluation, applicationID: request.applicationID, exchange, in: round)
+    for _ in DecisionRound.all where try await invalidate(evaluation, in: request.applicationID, exchange) {
+      return V1.InvalidateEvaluationResponse()
     }
+    throw .tooManyRounds
   }
 
+  /// False: a record changed since it was read.
   private func invalidate(
-    _ evaluation: SealedEvaluation, applicationID: String, _ exchange: Exchange<V1.InvalidateEvaluationResponse>,
-    in round: DecisionRound
-  ) {
+    _ evaluation: SealedEvaluation, in applicationID: String, _ exchange: Exchange<V1.InvalidateEvaluationResponse>
+  ) async throws(RequestError) -> Bool {
     let query = SubjectQuery(
       named: evaluation.subject, applicationID: applicationID, evaluation: evaluation.key)
-    subject(query, for: exchange) { [self] subject in
-      var finished = subject.evaluation ?? EvaluationRecord(key: evaluation.key)
-      guard !finished.standing.isFinished else {
-        return confirm(for: exchange) { exchange.answer(V1.InvalidateEvaluationResponse()) }
-      }
-      finished.standing.isFinished = true
-      let event = EventDraft.evaluation(
-        .invalidated, policy: evaluation.policyName, applicationID: applicationID, subject: subject,
-        transaction: evaluation.transaction, caller: exchange.caller, time: clock())
-      let requirements = subject.nameRequirements(as: evaluation.subject)
-      record(
-        ThrottledEvent(event, about: evaluation.countedName, on: [.putEvaluation(finished)] + requirements),
-        in: round, for: exchange
-      ) { [self] in
-        // A policy that was removed meanwhile counts nothing any more.
-        policies[evaluation.policyName]?.meters.count(.invalidated)
-        exchange.answer(V1.InvalidateEvaluationResponse())
-      }
+    let subject = try await subject(query, for: exchange)
+    var finished = subject.evaluation ?? EvaluationRecord(key: evaluation.key)
+    guard !finished.standing.isFinished else {
+      try await confirm(for: exchange)
+      return true
     }
+    finished.standing.isFinished = true
+    let event = EventDraft.evaluation(
+      .invalidated, policy: evaluation.policyName, applicationID: applicationID, subject: subject,
+      transaction: evaluation.transaction, caller: exchange.caller, time: clock())
+    let requirements = subject.nameRequirements(as: evaluation.subject)
+    let refusal = ThrottledEvent(
+      event, about: evaluation.countedName, on: [.putEvaluation(finished)] + requirements)
+    guard try await record(refusal, for: exchange) else { return false }
+    // A policy that was removed meanwhile counts nothing any more.
+    policies[evaluation.policyName]?.meters.count(.invalidated)
+    return true
   }
 }
 

@@ -6,16 +6,17 @@ internal import TouchstonePolicy
 internal import TouchstoneStore
 
 extension TouchstoneService {
-  private typealias Explaining = Exchange<V1.ExplainEvaluationResponse>
+  typealias Explaining = Exchange<V1.ExplainEvaluationResponse>
 
   @Sendable func explainEvaluation(
-    _ request: V1.ExplainEvaluationRequest, _ exchange: Exchange<V1.ExplainEvaluationResponse>
-  ) throws(RequestError) {
+    _ request: V1.ExplainEvaluationRequest, _ exchange: Explaining
+  ) async throws(RequestError) -> V1.ExplainEvaluationResponse {
     var validator = RequestValidator()
     let asked = request.at.map { validator.time($0, "at") }
     guard let begin = request.begin else {
       validator.refuse("begin", "is required")
-      return try validator.finish()
+      try validator.finish()
+      preconditionFailure("what is missing was refused above")
     }
     let isNamed = !begin.bindingID.isEmpty || !begin.profileID.isEmpty
     let terms = try openingTerms(
@@ -24,90 +25,72 @@ extension TouchstoneService {
     let now = asked ?? clock()
     let posture = begin.posture == nil ? nil : terms.posture
     switch terms.subject {
-    case .binding(let id):
-      exchange.deciding { [self] round throws(RequestError) in
-        try explain(terms, ofBinding: id, on: posture, exchange, at: now, in: round)
-      }
-    case .profile(let id): try explain(terms, ofProfile: id, on: posture, exchange, at: now)
-    case .bearer: explainBearer(terms, exchange, at: now)
+    case .binding(let id): return try await explain(terms, ofBinding: id, on: posture, exchange, at: now)
+    case .profile(let id):
+      let (profile, bindings) = try await knownProfile(ProfileName(terms.applicationID, id), for: exchange)
+      var facts = DiagnosisFacts(of: profile, bindings, policies, now: now)
+      if let posture { facts.report = .present(posture) }
+      return explain(terms, facts, exchange)
+    case .bearer: return explainBearer(terms, exchange, at: now)
     }
   }
 
   /// - Parameter posture: `nil`: the one last seen.
   private func explain(
     _ terms: OpeningTerms, ofBinding bindingID: String, on posture: DevicePosture?, _ exchange: Explaining,
-    at now: UnixTime, in round: DecisionRound
-  ) throws(RequestError) {
-    try bindingOnDevice(bindingID, of: terms.applicationID, for: exchange) { [self] binding, device in
-      let name = ProfileName(applicationID: terms.applicationID, profileID: binding.profileID)
-      profile(name, for: exchange) { [self] profile in
-        var facts = DiagnosisFacts(of: binding, device: device.biometry, profile: profile, policies, now: now)
-        if let posture { facts.report = .present(posture) }
-        guard facts.report != nil || binding.passkey != nil else { return refuseUnseen(binding, exchange, in: round) }
-        let seen = posture == nil ? V1.SeenPosture(binding) : nil
-        explain(terms, facts, exchange) { response in
-          response.posture = seen
-          response.attestationLevel = V1.AttestationLevel(binding.standing.proofLevel)
-          response.askedAttestationLevel = V1.AttestationLevel(binding.standing.askedLevel(by: terms.policy))
-        }
+    at now: UnixTime
+  ) async throws(RequestError) -> V1.ExplainEvaluationResponse {
+    for _ in DecisionRound.all {
+      let (binding, device) = try await binding(bindingID, of: terms.applicationID, for: exchange)
+      let profile = try await profile(ProfileName(terms.applicationID, binding.profileID), for: exchange)
+      var facts = DiagnosisFacts(of: binding, device: device.biometry, profile: profile, policies, now: now)
+      if let posture { facts.report = .present(posture) }
+      guard facts.report != nil || binding.passkey != nil else {
+        try await refuseUnseen(binding, exchange)
+        continue
       }
+      var response = explain(terms, facts, exchange)
+      response.posture = posture == nil ? V1.SeenPosture(binding) : nil
+      response.attestationLevel = V1.AttestationLevel(binding.standing.proofLevel)
+      response.askedAttestationLevel = V1.AttestationLevel(binding.standing.askedLevel(by: terms.policy))
+      return response
     }
+    throw .tooManyRounds
   }
 
-  private func refuseUnseen(_ binding: BindingRecord, _ exchange: Explaining, in round: DecisionRound) {
+  /// Returns if the binding changed since it was read.
+  private func refuseUnseen(_ binding: BindingRecord, _ exchange: Explaining) async throws(RequestError) {
     let event = EventDraft.binding(
       .refused, binding, reason: RequestError.Reason.notFound, caller: exchange.caller, time: clock())
     let refusal = ThrottledEvent(
       event, about: binding.bindingID, on: [.requireBinding(id: binding.bindingID, version: binding.version)])
-    record(refusal, in: round, for: exchange) { () throws(RequestError) in
-      throw .notFound("the binding's device was not seen yet; send begin.posture")
-    }
-  }
-
-  private func explain(
-    _ terms: OpeningTerms, ofProfile profileID: String, on posture: DevicePosture?, _ exchange: Explaining,
-    at now: UnixTime
-  ) throws(RequestError) {
-    try bindingPermits.take(for: exchange, applicationID: terms.applicationID) { [self] completion in
-      readBindings(of: profileID, in: terms.applicationID, completion: completion)
-    } then: { [self] bindings in
-      profile(ProfileName(applicationID: terms.applicationID, profileID: profileID), for: exchange) { [self] profile in
-        guard !bindings.isEmpty || profile.version > 0 else {
-          return refuseUnknownProfile(profileID, in: terms.applicationID, for: exchange)
-        }
-        var facts = DiagnosisFacts(of: profile, bindings, policies, now: now)
-        if let posture { facts.report = .present(posture) }
-        explain(terms, facts, exchange) { _ in }
-      }
-    }
+    try await refuse(
+      .notFound("the binding's device was not seen yet; send begin.posture"), recording: refusal, for: exchange)
   }
 
   /// Without a subject there is no person to diagnose.
-  private func explainBearer(_ terms: OpeningTerms, _ exchange: Explaining, at now: UnixTime) {
+  private func explainBearer(
+    _ terms: OpeningTerms, _ exchange: Explaining, at now: UnixTime
+  ) -> V1.ExplainEvaluationResponse {
     let facts = Subject.unnamed(in: terms.applicationID).facts(posture: terms.posture, now: now)
     let (preflight, trace) = terms.policy.explain(
       posture: facts.posture, binding: facts.binding, device: facts.device, profile: facts.profile, now: now)
-    exchange.answer(
-      V1.ExplainEvaluationResponse(
-        answer: V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language),
-        trace: trace.map(V1.RuleTrace.init)))
+    return V1.ExplainEvaluationResponse(
+      answer: V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language),
+      trace: trace.map(V1.RuleTrace.init))
   }
 
-  /// - Parameter addition: what else is answered.
   private func explain(
-    _ terms: OpeningTerms, _ facts: DiagnosisFacts, _ exchange: Explaining,
-    adding addition: (inout V1.ExplainEvaluationResponse) -> Void
-  ) {
+    _ terms: OpeningTerms, _ facts: DiagnosisFacts, _ exchange: Explaining
+  ) -> V1.ExplainEvaluationResponse {
     var terms = terms
     if let posture = facts.report?.posture { terms.posture = posture }
-    var response = V1.ExplainEvaluationResponse(
+    let (preflight, trace) = terms.policy.explain(facts)
+    return V1.ExplainEvaluationResponse(
+      answer: V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language),
+      trace: trace.map(V1.RuleTrace.init),
       diagnosis: V1.LoginDiagnosis(
         terms.policy.diagnose(facts), of: terms.subject.bindingID ?? "", under: terms.policy))
-    let (preflight, trace) = terms.policy.explain(facts)
-    response.answer = V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language)
-    response.trace = trace.map(V1.RuleTrace.init)
-    addition(&response)
-    exchange.answer(response)
   }
 }
 

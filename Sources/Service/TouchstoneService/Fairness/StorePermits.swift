@@ -47,13 +47,16 @@ final class StorePermits: Sendable {
     }
   }
 
-  typealias Completion<Value> = @Sendable (Result<Value, StoreError>) -> Void
-
   /// How many calls with small requests may wait for a permit: more than a second of event reads.
   static let maximumWaiting = 512
 
   private let kind: Kind
-  private let permits: Mutex<FairPermits<@Sendable () -> Void>>
+  private let permits: Mutex<FairPermits<Waiter>>
+
+  private struct Waiter: Sendable {
+    let tenant: FairShares.Tenant
+    let granted: @Sendable (StorePermit) -> Void
+  }
 
   init(_ kind: Kind) {
     self.kind = kind
@@ -62,53 +65,69 @@ final class StorePermits: Sendable {
         permits: kind.permits, permitsPerApplication: kind.permitsPerApplication, waiting: kind.waiting))
   }
 
-  /// Runs `work` when the caller gets a permit. The permit lasts until `work` completes. If too many wait, throws
-  /// RESOURCE_EXHAUSTED and runs nothing.
-  ///
-  /// - Parameter isWanted: if it returns false when the permit comes, nothing runs, neither `work` nor `completion`.
-  func take<Value: Sendable>(
-    for caller: Caller, applicationID: String, isWanted: @escaping @Sendable () -> Bool,
-    work: @escaping @Sendable (@escaping Completion<Value>) -> Void,
-    completion: @escaping Completion<Value>
+  /// Runs `granted` with a permit, now or later, on any thread. If too many wait, throws RESOURCE_EXHAUSTED.
+  func take(
+    for caller: Caller, applicationID: String, granted: @escaping @Sendable (StorePermit) -> Void
   ) throws(RequestError) {
     let tenant = FairShares.Tenant(caller: Array(caller.identity.utf8), application: Array(applicationID.utf8))
-    let permit: @Sendable () -> Void = { [self] in
-      guard isWanted() else { return ended(tenant) }
-      work { [self] result in
-        ended(tenant)
-        completion(result)
-      }
-    }
-    switch permits.withLock({ $0.enter(permit, for: tenant) }) {
-    case .permitted: permit()
+    let waiter = Waiter(tenant: tenant, granted: granted)
+    switch permits.withLock({ $0.enter(waiter, for: tenant) }) {
+    case .permitted: granted(StorePermit(of: tenant, from: self))
     case .waiting: break
     case .refused(let limit): throw .noPermit(for: caller, kind, limit)
     }
   }
 
-  /// As above, for a unary call: if its caller is gone, nothing runs. Until its permit is over, the call takes no room
-  /// from calls that have no such queue.
-  func take<Value: Sendable, Response>(
-    for exchange: Exchange<Response>, applicationID: String,
-    work: @escaping @Sendable (@escaping Completion<Value>) -> Void,
-    then body: @escaping @Sendable (Value) throws(RequestError) -> Void
-  ) throws(RequestError) {
+  /// Waits for a permit for a unary call. From now until the permit ends, the call takes no room from calls that have
+  /// no such queue. If its caller is gone when the permit comes, the permit goes to the next call.
+  func permit<Response>(
+    for exchange: Exchange<Response>, applicationID: String
+  ) async throws(RequestError) -> StorePermit {
     exchange.call.startWaiting()
-    try take(
-      for: exchange.caller, applicationID: applicationID, isWanted: { !exchange.call.isCancelled }, work: work,
-      completion: exchange.then { value throws(RequestError) in
-        exchange.call.stopWaiting()
-        try body(value)
-      })
+    let result: Result<StorePermit, RequestError> = await withUnsafeContinuation { continuation in
+      do throws(RequestError) {
+        try take(for: exchange.caller, applicationID: applicationID) { continuation.resume(returning: .success($0)) }
+      } catch {
+        continuation.resume(returning: .failure(error))
+      }
+    }
+    do throws(RequestError) {
+      var permit = try result.get()
+      permit.call = exchange.call
+      guard exchange.call.isCancelled else { return permit }
+      permit.end()
+    } catch {
+      exchange.call.stopWaiting()
+      throw error
+    }
+    throw .callerIsGone
   }
 
-  private func ended(_ tenant: FairShares.Tenant) {
+  fileprivate func end(_ tenant: FairShares.Tenant) {
     let next = permits.withLock { permits in
       permits.leave(tenant)
       // A permit became free, so one waiting item may take it.
       return permits.next()
     }
-    next?()
+    if let next { next.granted(StorePermit(of: next.tenant, from: self)) }
+  }
+}
+
+/// The right to do one piece of a kind of work.
+struct StorePermit: Sendable {
+  private let tenant: FairShares.Tenant
+  private let permits: StorePermits
+  /// Its wait ends with the permit.
+  fileprivate var call: (any IncomingCall)?
+
+  fileprivate init(of tenant: FairShares.Tenant, from permits: StorePermits) {
+    (self.tenant, self.permits) = (tenant, permits)
+  }
+
+  /// Call it once. The permit goes to the next one that waits.
+  func end() {
+    call?.stopWaiting()
+    permits.end(tenant)
   }
 }
 

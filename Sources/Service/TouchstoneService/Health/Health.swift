@@ -157,22 +157,28 @@ extension TouchstoneService {
 
   func registerHealth(_ methods: inout MethodTable) {
     typealias Service = GRPCHealth.Health
-    register(Service.check, in: &methods) { [self] request, exchange throws(RequestError) in
-      guard let status = health.status(of: request.service) else { throw .notFound("there is no such service") }
-      exchange.answer(
-        GRPCHealth.CheckResponse(status: status), initialMetadata: versionMetadata(for: exchange.incoming))
-    }
-    register(Service.list, in: &methods) { [self] _, exchange throws(RequestError) in
-      let entries = Health.services.map { service in
-        GRPCHealth.ListResponse.StatusesEntry(
-          key: service, value: GRPCHealth.CheckResponse(status: health.status(of: service) ?? .unspecified))
-      }
-      exchange.answer(
-        GRPCHealth.ListResponse(statuses: entries), initialMetadata: versionMetadata(for: exchange.incoming))
-    }
+    register(Service.check, in: &methods, start: checkHealth)
+    register(Service.list, in: &methods, start: listHealth)
     register(Service.watch, in: &methods) { [self] request, exchange throws(RequestError) in
       try health.watch(request.service, on: exchange, initialMetadata: versionMetadata(for: exchange.incoming))
     }
+  }
+
+  @Sendable private func checkHealth(
+    _ request: GRPCHealth.CheckRequest, _ exchange: Exchange<GRPCHealth.CheckResponse>
+  ) throws(RequestError) {
+    guard let status = health.status(of: request.service) else { throw .notFound("there is no such service") }
+    exchange.answer(
+      GRPCHealth.CheckResponse(status: status), initialMetadata: versionMetadata(for: exchange.incoming))
+  }
+
+  @Sendable private func listHealth(_: GRPCHealth.ListRequest, _ exchange: Exchange<GRPCHealth.ListResponse>) {
+    let entries = Health.services.map { service in
+      GRPCHealth.ListResponse.StatusesEntry(
+        key: service, value: GRPCHealth.CheckResponse(status: health.status(of: service) ?? .unspecified))
+    }
+    exchange.answer(
+      GRPCHealth.ListResponse(statuses: entries), initialMetadata: versionMetadata(for: exchange.incoming))
   }
 
   /// For callers of the configuration alone: a version tells strangers which weaknesses to try.

@@ -47,43 +47,35 @@ extension RequestValidator {
 }
 
 extension EnrolmentFlow {
-  // MARK: Judge
-
-  /// By a worker, with the caller's permit: a statement's certificates cost as much as a dozen calls.
-  func judge(_ passkey: OfferedPasskey) throws(RequestError) {
+  /// Judged by a worker, with the caller's permit: a statement's certificates cost as much as a dozen calls.
+  func complete(_ passkey: OfferedPasskey) async throws(RequestError) -> V1.CompleteBindingResponse {
     let requirements = requirements
-    guard requirements.passkeys != nil else { return refuse(.passkeysNotServed) }
-    try service.keyProofs.judge(
+    guard requirements.passkeys != nil else { try await refuse(.passkeysNotServed) }
+    let verdict = try await service.keyProofs.judge(
       passkey, by: requirements, signingInput: ticket.signingInput(applicationID: request.applicationID),
-      isConditional: ticket.isConditional, at: service.clock(), applicationID: request.applicationID, for: exchange
-    ) { verdict in
-      switch verdict {
-      case .proven(let passkey, let signCount):
-        exchange.deciding { round in read(for: passkey, signCount: signCount, in: round) }
-      case .refused(let refusal):
-        refuse(refusal.error(field: RequestValidator.passkeyField), reason: refusal.reason)
+      isConditional: ticket.isConditional, at: service.clock(), applicationID: request.applicationID, for: exchange)
+    switch verdict {
+    case .proven(let passkey, let signCount):
+      for round in DecisionRound.all {
+        let records = try await enrolmentRecords(onDevice: passkey.deviceID)
+        if let response = try await decide(records, passkey, signCount: signCount, in: round) { return response }
       }
+      throw .tooManyRounds
+    case .refused(let refusal):
+      try await refuse(refusal.error(field: RequestValidator.passkeyField), reason: refusal.reason)
     }
   }
 
-  // MARK: Decide and commit
-
-  private func read(for passkey: PasskeyRecord, signCount: UInt32, in round: DecisionRound) {
-    service.store.enrolmentRecords(
-      applicationID: request.applicationID, profileID: ticket.profileID, deviceID: passkey.deviceID,
-      vendor: service.vendor(of: request.applicationID), ticket: ticket.key,
-      completion: exchange.then { records in decide(records, passkey, signCount: signCount, in: round) })
-  }
-
+  /// `nil`: a record changed since it was read.
   private func decide(
     _ records: EnrolmentRecords, _ passkey: PasskeyRecord, signCount: UInt32, in round: DecisionRound
-  ) {
-    guard isOpen(records) else { return refuse(.ticketInvalid) }
+  ) async throws(RequestError) -> V1.CompleteBindingResponse? {
+    guard isOpen(records) else { try await refuse(.ticketInvalid) }
     // One account has a credential (§7.1 step 26). The answer is that to any proof that is not accepted: a caller with
     // another account's credential id learns nothing.
     guard records.deviceBinding == nil else {
       let refusal = ProofError(.keyDiffers, "the credential is registered already")
-      return refuse(
+      try await refuse(
         KeyProofRefusal.proof(refusal).error(field: RequestValidator.passkeyField),
         reason: RequestError.Reason.passkeyInUse)
     }
@@ -91,13 +83,13 @@ extension EnrolmentFlow {
       EnrolmentFacts(
         profileID: ticket.profileID, deviceProfileID: nil, activeBindingCount: records.activeBindingCount,
         replaceExisting: false))
-    guard case .bind = decision else { return refuse(.tooManyBindings) }
-    bind(records, passkey, signCount: signCount, in: round)
+    guard case .bind = decision else { try await refuse(.tooManyBindings) }
+    return try await bind(records, passkey, signCount: signCount, in: round)
   }
 
   private func bind(
     _ records: EnrolmentRecords, _ passkey: PasskeyRecord, signCount: UInt32, in round: DecisionRound
-  ) {
+  ) async throws(RequestError) -> V1.CompleteBindingResponse? {
     let now = service.clock()
     // It may be used on any platform, and has no domain state.
     let binding = BindingRecord(
@@ -112,27 +104,25 @@ extension EnrolmentFlow {
       ],
       events: [.binding(.created, binding, caller: exchange.caller, time: now)])
     changeSet.compare(records.device, in: round)
-    service.commit(changeSet, in: round, for: exchange) { [service] in
-      service.meters.bindingsCreated.count(binding.credential.proofLevel)
-      exchange.answer(V1.CompleteBindingResponse(binding: V1.Binding(binding)))
-    }
+    guard try await service.commit(changeSet, for: exchange) else { return nil }
+    service.meters.bindingsCreated.count(binding.credential.proofLevel)
+    return V1.CompleteBindingResponse(binding: V1.Binding(binding))
   }
 }
 
 // MARK: - Judging
 
 extension KeyProofs {
-  /// Judges with the caller's permit, and runs `body` on the call's event loop.
+  /// Judges with the caller's permit.
   ///
   /// - Parameters:
   ///   - signingInput: the ticket's signing input; the challenge is its hash (R47).
   ///   - isConditional: the ticket allows a passkey that nobody was asked for.
   func judge<Response>(
     _ offered: OfferedPasskey, by requirements: AttestationRequirements, signingInput: [UInt8], isConditional: Bool,
-    at now: UnixTime, applicationID: String, for exchange: Exchange<Response>,
-    then body: @escaping @Sendable (PasskeyVerdict) throws(RequestError) -> Void
-  ) throws(RequestError) {
-    try inTurn(for: exchange, applicationID: applicationID) { trusted in
+    at now: UnixTime, applicationID: String, for exchange: Exchange<Response>
+  ) async throws(RequestError) -> PasskeyVerdict {
+    try await work(for: exchange, applicationID: applicationID) { trusted in
       do throws(ProofError) {
         let registration = try PasskeyRegistration.verify(
           attestationObject: offered.attestationObject, clientData: offered.clientData,
@@ -152,8 +142,6 @@ extension KeyProofs {
       } catch {
         return .refused(.proof(error))
       }
-    } then: { verdict throws(RequestError) in
-      try body(verdict)
     }
   }
 

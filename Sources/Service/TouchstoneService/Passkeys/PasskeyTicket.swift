@@ -18,7 +18,7 @@ extension TouchstoneService {
 
   func beginPasskey(
     _ passkey: V1.NewPasskey, _ request: V1.BeginBindingRequest, _ exchange: Exchange<V1.BeginBindingResponse>
-  ) throws(RequestError) {
+  ) async throws(RequestError) -> V1.BeginBindingResponse {
     let now = clock()
     var validator = RequestValidator()
     validator.application(request.applicationID)
@@ -31,37 +31,32 @@ extension TouchstoneService {
     try validator.finish()
 
     guard configuration.enrolment.primaryVerdict(authenticatedAt: authenticatedAt, now: now) == .fresh else {
-      return denyOldLogin(request, exchange)
+      try await denyOldLogin(request, exchange)
     }
     let requirements = keyProofs.requirements(of: request.applicationID)
     guard let passkeys = requirements.passkeys else {
-      return deny(request, exchange, RequestError.Reason.passkeysNotServed) { () throws(RequestError) in
-        throw .passkeysNotServed
-      }
+      try await recordDenial(of: request, RequestError.Reason.passkeysNotServed, exchange)
+      throw .passkeysNotServed
     }
-    try bindingPermits.take(for: exchange, applicationID: request.applicationID) { [store, configuration] completion in
-      store.bindings(
-        applicationID: request.applicationID, profileID: request.profileID, includingRevoked: false, after: nil,
-        limit: configuration.enrolment.maximumBindingsPerProfile, completion: completion)
-    } then: { [self] bindings in
-      let present = bindings.compactMap(\.passkey).filter { $0.rpID == passkeys.rpID }
-      ticketHolder(request.profileID, of: request.applicationID, for: exchange) { [self] records in
-        let lifetime = configuration.enrolment.ticketLifetime
-        let ticket = SealedTicket(
-          key: newKey(expiresAt: now + lifetime), challenge: randomness.bytes(Self.challengeBytes),
-          profileID: request.profileID, deviceID: "", isConditional: passkey.conditional,
-          holder: SealedTicket.Holder(records))
-        let signingInput = ticket.signingInput(applicationID: request.applicationID)
-        exchange.answer(
-          V1.BeginBindingResponse(
-            ticket: keys.sealer.seal(ticket, for: exchange.caller, applicationID: request.applicationID, at: now),
-            challenge: ticket.challenge, signingInput: signingInput,
-            expiresAt: V1.Timestamp(ticket.key.expiresAt),
-            passkeyOptions: PasskeyOptions.creation(
-              of: passkey, userHandle: pepper.userHandle(of: request.profileID, in: request.applicationID),
-              signingInput: signingInput, excluding: present, requirements, passkeys, lifetime: lifetime)))
-      }
-    }
+    let permit = try await bindingPermits.permit(for: exchange, applicationID: request.applicationID)
+    defer { permit.end() }
+    let bindings = try await bindings(
+      of: ProfileName(request.applicationID, request.profileID), includingRevoked: false,
+      limit: configuration.enrolment.maximumBindingsPerProfile, for: exchange)
+    let present = bindings.compactMap(\.passkey).filter { $0.rpID == passkeys.rpID }
+    let records = try await ticketHolder(request.profileID, of: request.applicationID, for: exchange)
+    let lifetime = configuration.enrolment.ticketLifetime
+    let ticket = SealedTicket(
+      key: newKey(expiresAt: now + lifetime), challenge: randomness.bytes(Self.challengeBytes),
+      profileID: request.profileID, deviceID: "", isConditional: passkey.conditional,
+      holder: SealedTicket.Holder(records))
+    let signingInput = ticket.signingInput(applicationID: request.applicationID)
+    return V1.BeginBindingResponse(
+      ticket: keys.sealer.seal(ticket, for: exchange.caller, applicationID: request.applicationID, at: now),
+      challenge: ticket.challenge, signingInput: signingInput, expiresAt: V1.Timestamp(ticket.key.expiresAt),
+      passkeyOptions: PasskeyOptions.creation(
+        of: passkey, userHandle: pepper.userHandle(of: request.profileID, in: request.applicationID),
+        signingInput: signingInput, excluding: present, requirements, passkeys, lifetime: lifetime))
   }
 }
 

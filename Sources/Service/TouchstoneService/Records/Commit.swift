@@ -14,36 +14,14 @@ let maximumDecisionRounds = 32
 /// Later rounds do not compare it: otherwise a steady stream of attempts on the device could delay the call for ever.
 private let comparedRounds = 8
 
-/// One round of a call: it reads, decides and commits. All the phases of a call share its rounds.
+/// One round of a call: it reads, decides and commits.
 struct DecisionRound: Sendable {
-  typealias Step = @Sendable (DecisionRound) throws(RequestError) -> Void
+  private let index: Int
 
-  /// From 0.
-  let index: Int
-  /// The next round runs it.
-  private let step: Step
+  /// After the last one, the call fails with ABORTED (`RequestError.tooManyRounds`).
+  static var all: some Sequence<DecisionRound> { (0..<maximumDecisionRounds).lazy.map { DecisionRound(index: $0) } }
 
-  fileprivate init(index: Int, step: @escaping Step) {
-    (self.index, self.step) = (index, step)
-  }
-
-  /// Returns this round with another step after a conflict, for a phase that keeps an earlier phase's result.
-  func retrying(_ step: @escaping Step) -> DecisionRound {
-    DecisionRound(index: index, step: step)
-  }
-
-  /// Runs the step in the next round. Throws ABORTED if this was the last one.
-  func again() throws(RequestError) {
-    guard index + 1 < maximumDecisionRounds else { throw .tooManyRounds }
-    try step(DecisionRound(index: index + 1, step: step))
-  }
-}
-
-extension CallExchange {
-  /// Runs `step` in the call's first round, and in another one after each conflict.
-  func deciding(_ step: @escaping DecisionRound.Step) {
-    refusingErrors { () throws(RequestError) in try step(DecisionRound(index: 0, step: step)) }
-  }
+  fileprivate var comparesDevice: Bool { index < comparedRounds }
 }
 
 extension DeviceRecord {
@@ -51,7 +29,7 @@ extension DeviceRecord {
   /// does not compare the device, a lock may begin at the same time, so the next lock counts as begun.
   func presentLock(in round: DecisionRound) -> UInt64 {
     if biometry.isLockedOut { return lockCount }
-    return round.index < comparedRounds ? 0 : lockCount + 1
+    return round.comparesDevice ? 0 : lockCount + 1
   }
 }
 
@@ -64,78 +42,66 @@ extension ChangeSet {
 
   /// Requires that the device did not change since it was read, if this round compares it.
   mutating func compare(_ device: DeviceRecord, in round: DecisionRound) {
-    guard round.index < comparedRounds else { return }
+    guard round.comparesDevice else { return }
     changes.append(.requireDevice(id: device.deviceID, vendor: device.vendor, version: device.version))
   }
 }
 
 extension TouchstoneService {
-  /// Runs `committed` on the call's event loop once the changes are durable. If a record changed since it was read, the
-  /// call decides again.
-  ///
-  /// - Parameters:
-  ///   - round: `nil`: a conflict refuses the call.
-  ///   - failed: runs first if the commit fails, for any reason.
-  func commit<Response>(
-    _ changeSet: ChangeSet, in round: DecisionRound?, for exchange: Exchange<Response>,
-    failed: @escaping @Sendable () -> Void = {},
-    committed: @escaping @Sendable () throws(RequestError) -> Void
-  ) {
-    commit(changeSet, decided: changeSet.events, in: round, for: exchange, failed: failed, committed: committed)
+  /// Returns true once the changes are durable; false if a record changed since it was read: the call decides again.
+  func commit<Response>(_ changeSet: ChangeSet, for exchange: Exchange<Response>) async throws(RequestError) -> Bool {
+    try await commit(changeSet, decided: changeSet.events, for: exchange)
   }
 
   /// - Parameter decided: the events of what is decided, also those that are not committed because there are too many
   ///   like them.
   private func commit<Response>(
-    _ changeSet: ChangeSet, decided: [EventDraft], in round: DecisionRound?, for exchange: Exchange<Response>,
-    failed: @escaping @Sendable () -> Void, committed: @escaping @Sendable () throws(RequestError) -> Void
-  ) {
+    _ changeSet: ChangeSet, decided: [EventDraft], for exchange: Exchange<Response>
+  ) async throws(RequestError) -> Bool {
     let began = MonotonicTime.now()
-    store.commit(changeSet) { [meters] result in
-      exchange.onLoop {
-        exchange.trace?.add(.commit, since: began)
-        exchange.refusingErrors { () throws(RequestError) in
-          switch result {
-          case .success:
-            meters.store.committed(since: began)
-            exchange.logDecisions(decided, written: changeSet.events)
-            try committed()
-          case .failure(let error):
-            failed()
-            if error.code == .conflict { meters.store.failed(.conflict) }
-            guard error.code == .conflict, let round else { throw exchange.logged(error) }
-            try round.again()
-          }
-        }
-      }
+    let result = await exchange.result { store.commit(changeSet, completion: $0) }
+    exchange.trace?.add(.commit, since: began)
+    switch result {
+    case .success:
+      meters.store.committed(since: began)
+      exchange.logDecisions(decided, written: changeSet.events)
+      return true
+    case .failure(let error):
+      guard error.code == .conflict else { throw exchange.logged(error) }
+      meters.store.failed(.conflict)
+      return false
     }
   }
 
-  /// For an answer that changes nothing: runs `confirmed` once the records that were read are durable. The answer is a
-  /// promise, like an answer after a commit.
-  func confirm<Response>(
-    for exchange: Exchange<Response>, confirmed: @escaping @Sendable () throws(RequestError) -> Void
-  ) {
-    store.confirm(completion: exchange.then { (_: Void) throws(RequestError) in try confirmed() })
+  /// For an answer that changes nothing: returns once the records that were read are durable. The answer is a promise,
+  /// like an answer after a commit.
+  func confirm<Response>(for exchange: Exchange<Response>) async throws(RequestError) {
+    try await exchange.value { store.confirm(completion: $0) }
   }
 
-  /// Commits the event of a refusal, then runs `committed`. If there were too many events like it (`EventThrottle`),
-  /// only the refusal's changes and conditions are committed. If it has none, nothing is committed: the records that
-  /// were read are confirmed, for which PostgreSQL writes a mark.
+  /// Commits the event of a refusal; false if a record changed since it was read. If there were too many events like it
+  /// (`EventThrottle`), only the refusal's changes and conditions are committed. If it has none, nothing is committed:
+  /// the records that were read are confirmed, for which PostgreSQL writes a mark.
   func record<Response>(
-    _ refusal: ThrottledEvent, in round: DecisionRound? = nil, for exchange: Exchange<Response>,
-    committed: @escaping @Sendable () throws(RequestError) -> Void
-  ) {
+    _ refusal: ThrottledEvent, for exchange: Exchange<Response>
+  ) async throws(RequestError) -> Bool {
     let admission = admit(refusal, of: exchange.caller)
     guard let changeSet = refusal.changeSet(admission) else {
-      return confirm(for: exchange) { () throws(RequestError) in
-        exchange.logDecisions([refusal.event], written: [])
-        try committed()
-      }
+      try await confirm(for: exchange)
+      exchange.logDecisions([refusal.event], written: [])
+      return true
     }
-    commit(
-      changeSet, decided: [refusal.event], in: round, for: exchange,
-      failed: { [self] in putBack(admission, of: refusal, by: exchange.caller) }, committed: committed)
+    var isWritten = false
+    defer { if !isWritten { putBack(admission, of: refusal, by: exchange.caller) } }
+    isWritten = try await commit(changeSet, decided: [refusal.event], for: exchange)
+    return isWritten
+  }
+
+  /// Commits the event of a refusal, and throws `error`. Returns if a record changed since it was read.
+  func refuse<Response>(
+    _ error: RequestError, recording refusal: ThrottledEvent, for exchange: Exchange<Response>
+  ) async throws(RequestError) {
+    if try await record(refusal, for: exchange) { throw error }
   }
 
   /// Decides whether the refusal's event is written. A commit that fails puts the admission back.

@@ -8,24 +8,30 @@ internal import TouchstoneStore
 struct ProfileName: Sendable {
   var applicationID: String
   var profileID: String
+
+  init(_ applicationID: String, _ profileID: String) {
+    (self.applicationID, self.profileID) = (applicationID, profileID)
+  }
 }
 
 extension TouchstoneService {
   /// The record has version 0 where nothing is known of the profile.
   func profile<Response>(
-    _ name: ProfileName, for exchange: Exchange<Response>,
-    then body: @escaping @Sendable (ProfileRecord) throws(RequestError) -> Void
-  ) {
-    store.attemptRecords(
-      for: .profile(applicationID: name.applicationID, profileID: name.profileID), vendor: .everybody, evaluation: nil,
-      completion: exchange.then { records throws(RequestError) in try body(records.profile) })
+    _ name: ProfileName, for exchange: Exchange<Response>
+  ) async throws(RequestError) -> ProfileRecord {
+    let records: AttemptRecords = try await exchange.value {
+      store.attemptRecords(
+        for: .profile(applicationID: name.applicationID, profileID: name.profileID), vendor: .everybody,
+        evaluation: nil, completion: $0)
+    }
+    return records.profile
   }
 }
 
 extension ProfileRecord {
   /// As an event names it. One of which nothing is known may have been erased: it stays unnamed.
   var eventName: ProfileName {
-    ProfileName(applicationID: applicationID, profileID: version > 0 ? profileID : "")
+    ProfileName(applicationID, version > 0 ? profileID : "")
   }
 
   /// A secret that was set, proven by the old one or by primary authentication (R16).

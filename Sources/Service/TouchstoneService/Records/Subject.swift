@@ -255,22 +255,39 @@ extension TouchstoneService {
     }
   }
 
-  /// Reads the records, and runs `body` on the call's event loop.
   func subject<Response>(
-    _ query: SubjectQuery, for exchange: Exchange<Response>,
-    then body: @escaping @Sendable (Subject) throws(RequestError) -> Void
-  ) {
+    _ query: SubjectQuery, for exchange: Exchange<Response>
+  ) async throws(RequestError) -> Subject {
     let part = exchange.begin(.read)
-    records(
-      query,
-      completion: exchange.then { [self] records throws(RequestError) in
-        part?.end()
-        try body(subject(query.named, of: records))
-      })
+    let records: AttemptRecords = try await exchange.value { self.records(query, completion: $0) }
+    part?.end()
+    return subject(query.named, of: records)
   }
 
-  /// As `subject`, for a binding that the store has at hand, and without its closures. `nil`: call `subject`.
-  func subjectAtHand<Response>(
+  /// Reads the records once, for a call that writes nothing, and runs `body` on the call's event loop. A binding that
+  /// the store has at hand needs no closure that outlives this function, and a subject without a name needs no records.
+  func read<Response>(
+    _ query: SubjectQuery, for exchange: Exchange<Response>, _ body: @escaping @Sendable (Subject) -> Void
+  ) throws(RequestError) {
+    switch query.named {
+    case .bearer: return body(.unnamed(in: query.applicationID))
+    case .binding(let id):
+      if let subject = try subjectAtHand(ofBinding: id, of: query.applicationID, for: exchange) { return body(subject) }
+    case .profile: break
+    }
+    let part = exchange.begin(.read)
+    records(query) { [self] result in
+      exchange.onLoop {
+        part?.end()
+        switch result {
+        case .success(let records): body(self.subject(query.named, of: records))
+        case .failure(let error): exchange.refuse(exchange.logged(error))
+        }
+      }
+    }
+  }
+
+  private func subjectAtHand<Response>(
     ofBinding bindingID: String, of applicationID: String, for exchange: Exchange<Response>
   ) throws(RequestError) -> Subject? {
     do throws(StoreError) {

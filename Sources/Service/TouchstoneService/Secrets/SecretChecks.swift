@@ -160,7 +160,7 @@ extension Exchange {
     in permit: SecretPermit, then body: @escaping @Sendable (Value) throws(RequestError) -> Void,
     _ hash: @escaping @Sendable () throws(CryptoError) -> Value
   ) {
-    let body = tracing(.verify, until: body)
+    let part = begin(.verify)
     call.startWaiting()
     permit.run { [meters = context.meters] in
       let began = MonotonicTime.now()
@@ -169,6 +169,7 @@ extension Exchange {
       meters.hashed(since: began)
       onLoop {
         call.stopWaiting()
+        part?.end()
         refusingErrors { () throws(RequestError) in
           switch result {
           case .success(let value): try body(value)

@@ -9,8 +9,8 @@ internal import TouchstoneStore
 extension TouchstoneService {
   func registerSecrets(_ methods: inout MethodTable) {
     typealias Service = V1.SecretService
-    register(Service.setSecret, in: &methods, handler: setSecret)
-    register(Service.removeSecret, in: &methods, handler: removeSecret)
+    register(Service.setSecret, in: &methods, start: setSecret)
+    register(Service.removeSecret, in: &methods, start: removeSecret)
     register(Service.getUnlockSettings, in: &methods, handler: getUnlockSettings)
     register(Service.setUnlockSettings, in: &methods, handler: setUnlockSettings)
   }
@@ -39,7 +39,7 @@ extension TouchstoneService {
     guard let secret, let authority else { preconditionFailure("what is missing was refused above") }
     change(
       SecretChangeTerms(
-        profile: ProfileName(applicationID: request.applicationID, profileID: request.profileID), kind: secret.kind,
+        profile: ProfileName(request.applicationID, request.profileID), kind: secret.kind,
         newSecret: secret.bytes, authority: authority, caller: exchange.caller, enrolment: configuration.enrolment),
       for: exchange)
   }
@@ -61,7 +61,7 @@ extension TouchstoneService {
     guard let authority else { preconditionFailure("what is missing was refused above") }
     change(
       SecretChangeTerms(
-        profile: ProfileName(applicationID: request.applicationID, profileID: request.profileID), kind: kind,
+        profile: ProfileName(request.applicationID, request.profileID), kind: kind,
         newSecret: nil, authority: authority, caller: exchange.caller, enrolment: configuration.enrolment),
       for: exchange)
   }
@@ -71,19 +71,18 @@ extension TouchstoneService {
   /// An unknown profile has the settings of one that has changed nothing yet (R37).
   @Sendable private func getUnlockSettings(
     _ request: V1.GetUnlockSettingsRequest, _ exchange: Exchange<V1.GetUnlockSettingsResponse>
-  ) throws(RequestError) {
+  ) async throws(RequestError) -> V1.GetUnlockSettingsResponse {
     var validator = RequestValidator()
     validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
     try validator.finish()
-    profile(ProfileName(applicationID: request.applicationID, profileID: request.profileID), for: exchange) { profile in
-      exchange.answer(V1.GetUnlockSettingsResponse(settings: V1.UnlockSettings(profile)))
-    }
+    let profile = try await profile(ProfileName(request.applicationID, request.profileID), for: exchange)
+    return V1.GetUnlockSettingsResponse(settings: V1.UnlockSettings(profile))
   }
 
   @Sendable private func setUnlockSettings(
     _ request: V1.SetUnlockSettingsRequest, _ exchange: Exchange<V1.SetUnlockSettingsResponse>
-  ) throws(RequestError) {
+  ) async throws(RequestError) -> V1.SetUnlockSettingsResponse {
     var validator = RequestValidator()
     validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
@@ -92,21 +91,12 @@ extension TouchstoneService {
     // An operator of the console changes nothing without one.
     validator.reason(request.reason, isOptional: exchange.incoming.identifiedCaller == nil)
     try validator.finish()
-    let name = ProfileName(applicationID: request.applicationID, profileID: request.profileID)
+    let name = ProfileName(request.applicationID, request.profileID)
     let reason = request.reason.isEmpty ? nil : request.reason
-    exchange.deciding { [self] round in
-      set(settings, insteadOf: expected, of: name, because: reason, exchange, in: round)
-    }
-  }
-
-  private func set(
-    _ settings: UnlockSettings, insteadOf expected: UnlockSettings?, of name: ProfileName, because reason: String?,
-    _ exchange: Exchange<V1.SetUnlockSettingsResponse>, in round: DecisionRound
-  ) {
-    profile(name, for: exchange) { [self] profile in
+    for _ in DecisionRound.all {
+      let profile = try await profile(name, for: exchange)
       if let expected, !profile.settings.hasSwitches(of: expected) {
-        return exchange.refuse(
-          .failedPrecondition(RequestError.Reason.settingsChanged, "other settings than expected are in force"))
+        throw .failedPrecondition(RequestError.Reason.settingsChanged, "other settings than expected are in force")
       }
       let now = clock()
       var changed = profile
@@ -117,10 +107,11 @@ extension TouchstoneService {
       if profile.standing.gesture.isSet && !changed.standing.gesture.isSet {
         events.append(.secret(.removed, .gesture, name, authority: "settings", caller: exchange.caller, time: now))
       }
-      commit(ChangeSet(changes: [.putProfile(changed)], events: events), in: round, for: exchange) { [changed] in
-        exchange.answer(V1.SetUnlockSettingsResponse(settings: V1.UnlockSettings(changed)))
+      if try await commit(ChangeSet(changes: [.putProfile(changed)], events: events), for: exchange) {
+        return V1.SetUnlockSettingsResponse(settings: V1.UnlockSettings(changed))
       }
     }
+    throw .tooManyRounds
   }
 }
 

@@ -26,8 +26,7 @@ struct SecretName: Sendable, Hashable {
 
   var profile: ProfileName {
     ProfileName(
-      applicationID: String(decoding: texts.application, as: UTF8.self),
-      profileID: String(decoding: texts.profile, as: UTF8.self))
+      String(decoding: texts.application, as: UTF8.self), String(decoding: texts.profile, as: UTF8.self))
   }
 
   private var texts: (application: ArraySlice<UInt8>, profile: ArraySlice<UInt8>) {

@@ -148,25 +148,4 @@ extension CallExchange {
   func begin(_ part: CallPart) -> OpenPart? {
     trace.map { OpenPart(trace: $0, part: part, began: .now()) }
   }
-
-  /// `body` runs on the event loop, with the others' of this pass or soon after.
-  func verify(_ check: SignatureCheck, then body: @escaping @Sendable (Bool) -> Void) {
-    // Most calls need no other closure.
-    guard let part = begin(.verify) else { return context.verifications.add(check, completion: body) }
-    context.verifications.add(check) { isValid in
-      part.end()
-      body(isValid)
-    }
-  }
-
-  /// Returns `body`, whose begin ends a part of the call that begins now.
-  func tracing<Value>(
-    _ part: CallPart, until body: @escaping @Sendable (Value) throws(RequestError) -> Void
-  ) -> @Sendable (Value) throws(RequestError) -> Void {
-    guard let part = begin(part) else { return body }
-    return { value throws(RequestError) in
-      part.end()
-      try body(value)
-    }
-  }
 }

@@ -13,9 +13,7 @@ extension TouchstoneService {
     register(Service.introspectToken, in: &methods, handler: introspectToken)
     register(Service.consumeToken, in: &methods, handler: consumeToken)
     register(Service.revokeToken, in: &methods, handler: revokeToken)
-    register(Service.getSigningKeys, in: &methods) { [self] _, exchange throws(RequestError) in
-      exchange.answer(V1.GetSigningKeysResponse(jwkSet: keys.jwkSet))
-    }
+    register(Service.getSigningKeys, in: &methods, handler: getSigningKeys)
   }
 
   /// A token of ours is under 1 KiB with identifiers of 128 bytes; base64 and escapes may double them.
@@ -108,96 +106,96 @@ extension TouchstoneService {
 
   /// `nil`: not genuine, or another application's.
   func lookUp<Response>(
-    _ token: String, of applicationID: String, for exchange: Exchange<Response>,
-    then body: @escaping @Sendable (GenuineToken?) throws(RequestError) -> Void
-  ) throws(RequestError) {
+    _ token: String, of applicationID: String, for exchange: Exchange<Response>
+  ) async throws(RequestError) -> GenuineToken? {
     guard let claims = keys.tokenVerifier.verify(token), Identifier.areEqual(claims.applicationID, applicationID),
       let tokenID = Base64URL.decode(claims.tokenID).flatMap({ UniqueID(bytes: $0) })
-    else { return try body(nil) }
+    else { return nil }
     let key = ExpiringKey(expiresAt: UnixTime(seconds: claims.expiresAt), id: tokenID)
     // It may have been used or revoked in what was lost when the store was restored from a backup.
-    guard key.isIssued(in: store.lineage) else { return try body(nil) }
-    store.token(
-      key,
-      completion: exchange.then { [store, pepper, vendor = vendor(of: applicationID)] record in
-        let holder: AttemptSubject =
-          if let bindingID = claims.bindingID {
-            .binding(applicationID: applicationID, bindingID: bindingID)
-          } else {
-            .profile(applicationID: applicationID, profileID: claims.subject)
-          }
-        store.attemptRecords(
-          for: holder, vendor: vendor, evaluation: nil,
-          completion: exchange.then { records throws(RequestError) in
-            func state() -> ProfileState {
-              ProfileState(of: records.profile, forToken: claims.tokenID, pepper: pepper)
-            }
-            let holder: GenuineToken.Holder =
-              claims.bindingID == nil ? .profile(records.profile, state()) : .binding(records.binding)
-            try body(GenuineToken(claims: claims, key: key, record: record, holder: holder))
-          })
-      })
+    guard key.isIssued(in: store.lineage) else { return nil }
+    let record = try await exchange.value { store.token(key, completion: $0) }
+    let subject: AttemptSubject =
+      if let bindingID = claims.bindingID {
+        .binding(applicationID: applicationID, bindingID: bindingID)
+      } else {
+        .profile(applicationID: applicationID, profileID: claims.subject)
+      }
+    let records: AttemptRecords = try await exchange.value {
+      store.attemptRecords(for: subject, vendor: vendor(of: applicationID), evaluation: nil, completion: $0)
+    }
+    let holder: GenuineToken.Holder =
+      if claims.bindingID == nil {
+        .profile(
+          records.profile, ProfileState(of: records.profile, forToken: claims.tokenID, pepper: pepper))
+      } else {
+        .binding(records.binding)
+      }
+    return GenuineToken(claims: claims, key: key, record: record, holder: holder)
+  }
+
+  @Sendable private func getSigningKeys(
+    _: V1.GetSigningKeysRequest, _: Exchange<V1.GetSigningKeysResponse>
+  ) -> V1.GetSigningKeysResponse {
+    V1.GetSigningKeysResponse(jwkSet: keys.jwkSet)
   }
 
   // MARK: IntrospectToken
 
   @Sendable private func introspectToken(
     _ request: V1.IntrospectTokenRequest, _ exchange: Exchange<V1.IntrospectTokenResponse>
-  ) throws(RequestError) {
+  ) async throws(RequestError) -> V1.IntrospectTokenResponse {
     try validate(applicationID: request.applicationID, token: request.token)
-    try lookUp(request.token, of: request.applicationID, for: exchange) { [clock, meters] token in
-      guard let token, token.isActive(at: clock()) else {
-        meters.introspections.count(.inactive)
-        return exchange.answer(V1.IntrospectTokenResponse())
-      }
-      meters.introspections.count(.active)
-      exchange.answer(V1.IntrospectTokenResponse(active: true, claims: V1.TokenClaims(token)))
+    let token = try await lookUp(request.token, of: request.applicationID, for: exchange)
+    guard let token, token.isActive(at: clock()) else {
+      meters.introspections.count(.inactive)
+      return V1.IntrospectTokenResponse()
     }
+    meters.introspections.count(.active)
+    return V1.IntrospectTokenResponse(active: true, claims: V1.TokenClaims(token))
   }
 
   // MARK: ConsumeToken
 
   @Sendable private func consumeToken(
     _ request: V1.ConsumeTokenRequest, _ exchange: Exchange<V1.ConsumeTokenResponse>
-  ) throws(RequestError) {
+  ) async throws(RequestError) -> V1.ConsumeTokenResponse {
     var validator = RequestValidator()
     Self.validate(applicationID: request.applicationID, token: request.token, with: &validator)
     let transaction = request.transaction.map { validator.transaction($0, "transaction") }
     try validator.finish()
-    exchange.deciding { [self] round throws(RequestError) in try consume(request, transaction, exchange, in: round) }
+    for _ in DecisionRound.all {
+      if let response = try await consume(request, transaction, exchange) { return response }
+    }
+    throw .tooManyRounds
   }
 
+  /// `nil`: a record changed since it was read.
   private func consume(
-    _ request: V1.ConsumeTokenRequest, _ transaction: Transaction?, _ exchange: Exchange<V1.ConsumeTokenResponse>,
-    in round: DecisionRound
-  ) throws(RequestError) {
-    try lookUp(request.token, of: request.applicationID, for: exchange) { [self] token in
-      let now = clock()
-      func event(_ kind: EventDraft.TokenKind, reason: TokenRefusal? = nil) -> EventDraft {
-        .token(
-          kind, token, applicationID: request.applicationID, reason: reason?.rawValue, caller: exchange.caller,
-          time: now)
-      }
-      if let refusal = TokenRefusal(consuming: token?.facts, for: transaction, at: now) {
-        let event = ThrottledEvent(
-          event(.refused, reason: refusal), about: token?.claims.tokenID ?? "",
-          isEarned: token?.facts.isEarned(at: now) == true,
-          on: token?.nameRequirements ?? [])
-        return record(event, in: round, for: exchange) { [meters] in
-          meters.consumptions.count(refusal)
-          exchange.answer(V1.ConsumeTokenResponse(reason: refusal.rawValue))
-        }
-      }
-      guard let token, var record = token.record else {
-        preconditionFailure("a token that may be consumed has a row")
-      }
-      record.state = .consumed
-      let changes: [Change] = [.putToken(record), token.holderRequirement]
-      commit(ChangeSet(changes: changes, events: [event(.consumed)]), in: round, for: exchange) { [meters] in
-        meters.consumptions.count(nil)
-        exchange.answer(V1.ConsumeTokenResponse(consumed: true, claims: V1.TokenClaims(token)))
-      }
+    _ request: V1.ConsumeTokenRequest, _ transaction: Transaction?, _ exchange: Exchange<V1.ConsumeTokenResponse>
+  ) async throws(RequestError) -> V1.ConsumeTokenResponse? {
+    let token = try await lookUp(request.token, of: request.applicationID, for: exchange)
+    let now = clock()
+    func event(_ kind: EventDraft.TokenKind, reason: TokenRefusal? = nil) -> EventDraft {
+      .token(
+        kind, token, applicationID: request.applicationID, reason: reason?.rawValue, caller: exchange.caller, time: now)
     }
+    if let refusal = TokenRefusal(consuming: token?.facts, for: transaction, at: now) {
+      let event = ThrottledEvent(
+        event(.refused, reason: refusal), about: token?.claims.tokenID ?? "",
+        isEarned: token?.facts.isEarned(at: now) == true, on: token?.nameRequirements ?? [])
+      guard try await record(event, for: exchange) else { return nil }
+      meters.consumptions.count(refusal)
+      return V1.ConsumeTokenResponse(reason: refusal.rawValue)
+    }
+    guard let token, var record = token.record else {
+      preconditionFailure("a token that may be consumed has a row")
+    }
+    record.state = .consumed
+    let changes: [Change] = [.putToken(record), token.holderRequirement]
+    guard try await commit(ChangeSet(changes: changes, events: [event(.consumed)]), for: exchange) else { return nil }
+    meters.consumptions.count(nil)
+    return V1.ConsumeTokenResponse(consumed: true, claims: V1.TokenClaims(token))
   }
 
   // MARK: RevokeToken
@@ -205,34 +203,34 @@ extension TouchstoneService {
   /// Idempotent, and silent about tokens that are not genuine, as RFC 7009, section 2.2 has it.
   @Sendable private func revokeToken(
     _ request: V1.RevokeTokenRequest, _ exchange: Exchange<V1.RevokeTokenResponse>
-  ) throws(RequestError) {
+  ) async throws(RequestError) -> V1.RevokeTokenResponse {
     try validate(applicationID: request.applicationID, token: request.token)
-    exchange.deciding { [self] round throws(RequestError) in try revoke(request, exchange, in: round) }
+    for _ in DecisionRound.all where try await revoke(request, exchange) { return V1.RevokeTokenResponse() }
+    throw .tooManyRounds
   }
 
+  /// False: a record changed since it was read.
   private func revoke(
-    _ request: V1.RevokeTokenRequest, _ exchange: Exchange<V1.RevokeTokenResponse>, in round: DecisionRound
-  ) throws(RequestError) {
-    try lookUp(request.token, of: request.applicationID, for: exchange) { [self] token in
-      let now = clock()
-      guard let token else {
-        let event = EventDraft.token(
-          .refused, nil, applicationID: request.applicationID, reason: TokenRefusal.invalid.rawValue,
-          caller: exchange.caller, time: now)
-        return record(ThrottledEvent(event), for: exchange) { exchange.answer(V1.RevokeTokenResponse()) }
-      }
-      // An expired one, too: the clock may be set back.
-      guard token.facts.isRevocable else {
-        return confirm(for: exchange) { exchange.answer(V1.RevokeTokenResponse()) }
-      }
-      var record = token.record ?? TokenRecord(key: token.key, state: .revoked, transaction: [], version: 0)
-      record.state = .revoked
+    _ request: V1.RevokeTokenRequest, _ exchange: Exchange<V1.RevokeTokenResponse>
+  ) async throws(RequestError) -> Bool {
+    let now = clock()
+    guard let token = try await lookUp(request.token, of: request.applicationID, for: exchange) else {
       let event = EventDraft.token(
-        .revoked, token, applicationID: request.applicationID, caller: exchange.caller, time: now)
-      commit(
-        ChangeSet(changes: [.putToken(record)] + token.nameRequirements, events: [event]), in: round, for: exchange
-      ) { exchange.answer(V1.RevokeTokenResponse()) }
+        .refused, nil, applicationID: request.applicationID, reason: TokenRefusal.invalid.rawValue,
+        caller: exchange.caller, time: now)
+      return try await record(ThrottledEvent(event), for: exchange)
     }
+    // An expired one, too: the clock may be set back.
+    guard token.facts.isRevocable else {
+      try await confirm(for: exchange)
+      return true
+    }
+    var record = token.record ?? TokenRecord(key: token.key, state: .revoked, transaction: [], version: 0)
+    record.state = .revoked
+    let event = EventDraft.token(
+      .revoked, token, applicationID: request.applicationID, caller: exchange.caller, time: now)
+    let changes = [.putToken(record)] + token.nameRequirements
+    return try await commit(ChangeSet(changes: changes, events: [event]), for: exchange)
   }
 }
 

@@ -157,14 +157,14 @@ private final class EventWatch: OpenStream, @unchecked Sendable {
 
   private func readPage() {
     do throws(RequestError) {
-      try watches.permits.take(
-        for: exchange.caller, applicationID: filter.applicationID,
-        isWanted: { [exchange] in !exchange.stream.isCancelled },
-        work: { [watches, filter, position = machine.position] completion in
-          watches.store.events(
-            matching: filter, afterSequence: position, limit: Self.pageLimit, completion: completion)
-        },
-        completion: { result in self.onLoop { self.take(result) } })
+      try watches.permits.take(for: exchange.caller, applicationID: filter.applicationID) {
+        [self, position = machine.position] permit in
+        guard !exchange.stream.isCancelled else { return permit.end() }
+        watches.store.events(matching: filter, afterSequence: position, limit: Self.pageLimit) { [self] result in
+          permit.end()
+          onLoop { self.take(result) }
+        }
+      }
     } catch {
       // As many reads may wait as watches may be open, but reads of watches that were just cancelled wait, too.
       end(with: error)

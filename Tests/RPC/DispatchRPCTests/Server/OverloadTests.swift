@@ -118,8 +118,8 @@ private struct SimulatedLoop {
     }
   }
 
-  /// A round of the flood's calls, then of calls that are the only ones of their connections: as many of these are taken as
-  /// of all calls in any case.
+  /// A round of the flood's calls, then of calls that are the only ones of their connections: as many of these are
+  /// taken as of all calls in any case.
   @Test func aConnectionsOnlyCallIsRefusedLast() {
     var shedder = LoadShedder(RPCServerConfiguration.Shedding())
     var now: UInt64 = 1_000_000_000

@@ -39,12 +39,13 @@ extension Mutation {
   /// A world in which the fault is found.
   var seed: UInt64 {
     switch self {
-    case .storeLosesTheLastCommit, .storeIgnoresProfileVersions, .storeIgnoresVersions, .storeForgetsCounters: 2
+    case .storeIgnoresProfileVersions, .storeIgnoresVersions: 2
     case .bindingLimitIsLax: 5
-    case .storeIgnoresRequirements: 6
-    case .anyMakerIsTrusted: 8
-    case .bareKeysAreTaken: 42
-    case .anyAppAttestAuthorityIsTrusted: 107
+    case .bareKeysAreTaken: 10
+    case .storeIgnoresRequirements, .storeForgetsCounters: 14
+    case .storeLosesTheLastCommit: 31
+    case .anyMakerIsTrusted: 67
+    case .anyAppAttestAuthorityIsTrusted: 135
     default: 1
     }
   }

@@ -110,21 +110,26 @@ struct StorePermitsTests {
   /// Each holds certificates while it waits.
   @Test func fewerBindingsWithCertificatesWait() throws {
     let permits = StorePermits(.keyProofs)
-    let finish = Mutex<[StorePermits.Completion<Void>]>([])
-    var permitted = 0
+    let held = Mutex<[StorePermit]>([])
+    var taken = 0
     for number in 0..<StorePermits.maximumWaiting {
       do throws(RequestError) {
-        try permits.take(
-          for: Caller(identity: "caller \(number)"), applicationID: "shop \(number)", isWanted: { true },
-          work: { completion in finish.withLock { $0.append(completion) } }, completion: { _ in })
-        permitted += 1
+        try permits.take(for: Caller(identity: "caller \(number)"), applicationID: "shop \(number)") { permit in
+          held.withLock { $0.append(permit) }
+        }
+        taken += 1
       } catch {
         #expect(error.code == .resourceExhausted)
       }
     }
-    #expect(permitted == StorePermits.Kind.keyProofs.permits + StorePermits.Kind.keyProofs.waiting)
+    #expect(taken == StorePermits.Kind.keyProofs.permits + StorePermits.Kind.keyProofs.waiting)
     #expect(StorePermits.Kind.keyProofs.waiting * 4 < StorePermits.maximumWaiting)
-    while let completion = finish.withLock({ $0.popLast() }) { completion(.success(())) }
+    var ended = 0
+    while let permit = held.withLock({ $0.popLast() }) {
+      permit.end()
+      ended += 1
+    }
+    #expect(ended == taken)
   }
 
   @Test(arguments: Method.all)

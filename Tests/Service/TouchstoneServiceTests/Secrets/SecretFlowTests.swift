@@ -13,7 +13,7 @@ struct SecretFlowTests {
   private let rules = SecretRules(ladder: PolicyBook([]).ladder(for: .passcode))
   private static let old = OfferedSecret(passcode: "2468")
   private static let change = SecretChangeTerms(
-    profile: ProfileName(applicationID: Sample.application, profileID: "alice"), kind: .passcode, newSecret: nil,
+    profile: ProfileName(Sample.application, "alice"), kind: .passcode, newSecret: nil,
     authority: .oldSecret(old), caller: .local, enrolment: EnrolmentPolicy())
 
   /// - Parameter verifier: of the passcode that is set.

@@ -27,8 +27,8 @@ struct RunningCallLimit {
     limit = greatestLimit
   }
 
-  /// Whether another call may run beside so many. A connection's only call has room beyond the limit, for as many as are
-  /// never refused.
+  /// Whether another call may run beside so many. A connection's only call has room beyond the limit, for as many as
+  /// are never refused.
   func takes(_ running: Int, _ isConnectionsOnlyCall: Bool) -> Bool {
     running < limit + (isConnectionsOnlyCall ? Self.leastLimit : 0)
   }
