@@ -13,7 +13,7 @@ internal import TouchstoneStore
 /// runs.
 final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
   private let service: TouchstoneService
-  private let exchange: Exchange<Machine.Answer.Response>
+  let exchange: Exchange<Machine.Answer.Response>
   private var machine: Machine
   private var conflicts = 0
   /// The span of the step that is under way; `nil`: the call is not traced.
@@ -58,7 +58,7 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
     }
   }
 
-  private func refuse(_ error: RequestError) {
+  func refuse(_ error: RequestError) {
     release()
     exchange.refuse(error)
   }
@@ -201,25 +201,22 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
   private func performAtSecret(_ step: CallStep<Machine.Answer>) {
     let checks = service.secretChecks
     switch step {
-    case .lock(let name):
-      refusingErrors { () throws(RequestError) in
-        try exchange.takeLock(at: name, of: checks.locks) { [self] lock in locked(by: lock) }
-      }
-    case .lockForVerdict(let name):
-      exchange.takeLockForVerdict(at: name, of: checks.locks) { [self] lock in locked(by: lock) }
-    case .permit(let name): refusingErrors { () throws(RequestError) in try askForPermit(at: name, checks) }
-    case .permitChange(let name):
-      refusingErrors { () throws(RequestError) in
-        try exchange.withPermit(forChangeOf: name, of: checks) { [self] permit in
-          self.permit = permit
-          perform(machine.permitted())
-        }
-      }
+    case .lock(let name): takeLock(at: name, of: checks)
+    case .lockForVerdict(let name): takeLockForVerdict(at: name, of: checks)
+    case .permit(let name):
+      guard let lock else { preconditionFailure("a permit is asked for in a lock") }
+      // If the lock has ended, another one follows.
+      guard let permit = permit(forAttemptAt: name, in: lock, of: checks) else { return self.lock = nil }
+      permitted(by: permit)
+    case .permitChange(let name): takePermit(forChangeOf: name, of: checks)
     case .wait:
       permit = nil
       lock?.wait()
       lock = nil
-    case .hash(let work): hash(work, checks)
+    case .hash(let work):
+      guard let permit else { preconditionFailure("a hash needs a permit") }
+      self.permit = nil
+      hash(work, in: permit, of: checks)
     case .unlock(let hasVerdict):
       if hasVerdict { lock?.endWithVerdict() } else { lock?.end() }
       lock = nil
@@ -227,38 +224,21 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
     default: preconditionFailure("no step at a secret")
     }
   }
+}
 
-  private func refusingErrors(of body: () throws(RequestError) -> Void) {
-    do throws(RequestError) { try body() } catch { refuse(error) }
-  }
-
-  private func locked(by lock: SecretLock, with permit: SecretPermit? = nil) {
+extension CallRunner: SecretUser {
+  func locked(by lock: SecretLock, with permit: SecretPermit?) {
     self.lock = lock
     if let permit { self.permit = permit }
     perform(machine.locked(hasPermit: permit != nil))
   }
 
-  private func askForPermit(at name: SecretName, _ checks: SecretChecks) throws(RequestError) {
-    guard let lock else { preconditionFailure("a permit is asked for in a lock") }
-    let permit = try exchange.permit(forAttemptAt: name, in: lock, of: checks) { [self] lock, permit in
-      locked(by: lock, with: permit)
-    }
-    guard let permit else {
-      // The lock has ended, and the permit comes with another one.
-      self.lock = nil
-      return
-    }
+  func permitted(by permit: SecretPermit) {
     self.permit = permit
     perform(machine.permitted())
   }
 
-  private func hash(_ work: SecretWork, _ checks: SecretChecks) {
-    guard let permit else { preconditionFailure("a hash needs a permit") }
-    self.permit = nil
-    exchange.work(in: permit) { [self] verdict in
-      perform(machine.hashed(verdict))
-    } _: { [hasher = checks.hasher] () throws(CryptoError) in
-      try work.run(with: hasher)
-    }
+  func hashed(_ verdict: SecretVerdict) {
+    perform(machine.hashed(verdict))
   }
 }

@@ -43,110 +43,106 @@ extension RequestError {
   }
 }
 
-extension Exchange {
-  private func tenant(of name: SecretName) -> FairShares.Tenant {
-    FairShares.Tenant(caller: Array(caller.identity.utf8), application: name.application)
-  }
+/// A call at a secret. It is handed its locks, permits and verdicts on its event loop.
+protocol SecretUser: AnyObject, Sendable {
+  associatedtype Response: WireMessage
 
-  /// The call waits from now until the step runs.
-  private func waiter(
-    at name: SecretName, _ step: @escaping SecretLocks.Step, expired: @escaping @Sendable () -> Void
-  ) -> SecretLocks.Waiter {
-    call.startWaiting()
-    return SecretLocks.Waiter(
-      tenant: tenant(of: name), execute: { call.loop.execute($0) },
-      step: { lock in
-        call.stopWaiting()
-        step(lock)
-      }, expired: expired, parks: call.startWaiting)
+  var exchange: Exchange<Response> { get }
+  /// - Parameter permit: one that was waited for.
+  func locked(by lock: SecretLock, with permit: SecretPermit?)
+  func permitted(by permit: SecretPermit)
+  func hashed(_ verdict: SecretVerdict)
+  func refuse(_ error: RequestError)
+}
+
+extension SecretUser {
+  private var call: any IncomingCall { exchange.call }
+
+  private func tenant(of name: SecretName) -> FairShares.Tenant {
+    FairShares.Tenant(caller: Array(exchange.caller.identity.utf8), application: name.application)
   }
 
   // MARK: Locks
 
-  /// Runs `step` with the secret's lock, on the call's event loop. Refuses the call if too many wait, or if the wait is
-  /// too long. If the caller is gone when it gets the lock, nothing runs.
-  func takeLock(at name: SecretName, of locks: SecretLocks, _ step: @escaping SecretLocks.Step) throws(RequestError) {
-    let waiter = waiter(at: name) { lock in
-      if !call.isCancelled { step(lock) }
-    } expired: {
-      refuse(.secretVerdictIsLate)
-    }
-    if let limit = locks.enter(name, waiter) { throw .tooManySecretChecks(of: name, by: caller, limit) }
+  /// The call waits from now until it has the lock. If its caller is gone by then, nothing runs, unless there is a
+  /// verdict to write.
+  ///
+  /// - Parameter offered: a permit that was waited for. If the call is locked again because the budget is in flight, it
+  ///   has none.
+  private func waiter(
+    at name: SecretName, with offered: OfferedPermit? = nil, hasVerdict: Bool = false
+  ) -> SecretLocks.Waiter {
+    let call = call
+    call.startWaiting()
+    return SecretLocks.Waiter(
+      tenant: tenant(of: name), execute: { call.loop.execute($0) },
+      step: { [self] lock in
+        call.stopWaiting()
+        let permit = offered?.take()
+        if hasVerdict || !call.isCancelled { locked(by: lock, with: permit) }
+      }, expired: { [self] in refuse(.secretVerdictIsLate) }, parks: call.startWaiting)
   }
 
-  /// The same for a verdict, which is written even if the caller is gone.
-  func takeLockForVerdict(at name: SecretName, of locks: SecretLocks, _ step: @escaping SecretLocks.Step) {
-    locks.enterAhead(name, waiter(at: name, step, expired: {}))
+  /// → `locked`, or `refuse` if too many wait, or if the wait is too long.
+  func takeLock(at name: SecretName, of checks: SecretChecks) {
+    if let limit = checks.locks.enter(name, waiter(at: name)) {
+      refuse(.tooManySecretChecks(of: name, by: exchange.caller, limit))
+    }
   }
 
-  /// The same with a permit that was waited for.
-  private func takeLock(
-    at name: SecretName, of locks: SecretLocks, with permit: SecretPermit,
-    _ step: @escaping @Sendable (SecretLock, SecretPermit?) -> Void
-  ) {
-    // If the step runs again because the budget is in flight, it runs without the permit.
-    let offered = OfferedPermit(permit)
-    let waiter = waiter(at: name) { lock in
-      let permit = offered.take()
-      if !call.isCancelled { step(lock, permit) }
-    } expired: {
-      refuse(.secretVerdictIsLate)
-    }
-    locks.enterAhead(name, waiter)
+  /// The same for a verdict, which is written even if the caller is gone. It never waits for another one.
+  func takeLockForVerdict(at name: SecretName, of checks: SecretChecks) {
+    checks.locks.enterAhead(name, waiter(at: name, hasVerdict: true))
   }
 
   // MARK: Permits
 
-  /// A permit for an attempt that has the secret's lock. `nil`: the lock has ended, and `step` runs with another one,
-  /// and with a permit if the attempt had to wait for one.
-  ///
-  /// Throws RESOURCE_EXHAUSTED if too many wait. Ask before anything is counted.
-  func permit(
-    forAttemptAt name: SecretName, in lock: SecretLock, of checks: SecretChecks,
-    orLater step: @escaping @Sendable (SecretLock, SecretPermit?) -> Void
-  ) throws(RequestError) -> SecretPermit? {
-    let entry = enter(name, .attempt, checks) { permit in
-      takeLock(at: name, of: checks.locks, with: permit, step)
-    }
-    switch entry {
+  /// A permit for an attempt that has the secret's lock. `nil`: the lock has ended; → `locked` again, with a permit if
+  /// it was waited for, or `refuse` if too many wait. Ask before anything is counted.
+  func permit(forAttemptAt name: SecretName, in lock: SecretLock, of checks: SecretChecks) -> SecretPermit? {
+    switch enter(name, .attempt, checks) {
     case .permit(let permit): return permit
     case .waiting: lock.end()
     // If many right secrets come at once, each verdict admits as many again. These attempts wait for each other, and
     // leave permits to other people's secrets.
     case .nameHasItsShare: lock.wait()
-    case .refused(let limit): throw .tooManySecretChecks(of: name, by: caller, limit)
+    case .refused(let limit): refuse(.tooManySecretChecks(of: name, by: exchange.caller, limit))
     }
     return nil
   }
 
-  /// Runs `body` with a permit for a change by primary authentication, now or later, on the call's event loop.
-  func withPermit(
-    forChangeOf name: SecretName, of checks: SecretChecks, _ body: @escaping @Sendable (SecretPermit) -> Void
-  ) throws(RequestError) {
-    switch enter(name, .change, checks, granted: body) {
-    case .permit(let permit): body(permit)
+  /// → `permitted`, now or later, for a change by primary authentication.
+  func takePermit(forChangeOf name: SecretName, of checks: SecretChecks) {
+    switch enter(name, .change, checks) {
+    case .permit(let permit): permitted(by: permit)
     case .waiting: break
-    case .refused(let limit): throw .tooManySecretChecks(of: name, by: caller, limit)
+    case .refused(let limit): refuse(.tooManySecretChecks(of: name, by: exchange.caller, limit))
     case .nameHasItsShare: preconditionFailure("changes do not wait for each other's verdicts")
     }
   }
 
   /// If the caller is gone when the request is granted, its permit goes to the next one.
-  private func enter(
-    _ name: SecretName, _ kind: SecretSchedule.Kind, _ checks: SecretChecks,
-    granted: @escaping @Sendable (SecretPermit) -> Void
-  ) -> SecretPermits.Entry {
-    let request = SecretSchedule.Request(kind: kind, tenant: tenant(of: name), name: name)
+  private func enter(_ name: SecretName, _ kind: SecretSchedule.Kind, _ checks: SecretChecks) -> SecretPermits.Entry {
+    let call = call
     // Never at once: a permit may be dropped anywhere, and what follows begins with a lock.
     let waiter = SecretPermits.Waiter(
-      granted: { permit in
+      granted: { [self] permit in
         call.stopWaiting()
-        call.loop.execute { if !call.isCancelled { granted(permit) } }
+        call.loop.execute { [self] in
+          guard !call.isCancelled else { return }
+          switch kind {
+          case .attempt: checks.locks.enterAhead(name, self.waiter(at: name, with: OfferedPermit(permit)))
+          case .change: permitted(by: permit)
+          }
+        }
       },
-      expired: {
-        call.loop.execute { refuse(.tooManySecretChecks(of: name, by: caller, .share(.server))) }
+      expired: { [self] in
+        call.loop.execute { [self] in
+          refuse(.tooManySecretChecks(of: name, by: exchange.caller, .share(.server)))
+        }
       })
     call.startWaiting()
+    let request = SecretSchedule.Request(kind: kind, tenant: tenant(of: name), name: name)
     let entry = checks.permits.enter(request, waiter)
     // The permit of a request that waits may be granted before `enter` returns.
     if case .waiting = entry {} else { call.stopWaiting() }
@@ -155,31 +151,27 @@ extension Exchange {
 
   // MARK: Checking
 
-  /// Runs `hash` in the permit, and `body` with what it made on the call's event loop.
-  func work<Value: Sendable>(
-    in permit: SecretPermit, then body: @escaping @Sendable (Value) throws(RequestError) -> Void,
-    _ hash: @escaping @Sendable () throws(CryptoError) -> Value
-  ) {
-    let part = begin(.verify)
-    call.startWaiting()
-    permit.run { [meters = context.meters] in
+  /// → `hashed`, with the permit, which ends.
+  func hash(_ work: SecretWork, in permit: SecretPermit, of checks: SecretChecks) {
+    let (exchange, part) = (exchange, exchange.begin(.verify))
+    exchange.call.startWaiting()
+    permit.run { [self, hasher = checks.hasher] in
       let began = MonotonicTime.now()
-      let result: Result<Value, CryptoError>
-      do throws(CryptoError) { result = .success(try hash()) } catch { result = .failure(error) }
-      meters.hashed(since: began)
-      onLoop {
-        call.stopWaiting()
+      let result = Result { () throws(CryptoError) in try work.run(with: hasher) }
+      exchange.context.meters.hashed(since: began)
+      exchange.onLoop { [self] in
+        exchange.call.stopWaiting()
         part?.end()
-        refusingErrors { () throws(RequestError) in
-          switch result {
-          case .success(let value): try body(value)
-          case .failure(let error): throw logged(error)
-          }
+        switch result {
+        case .success(let verdict): hashed(verdict)
+        case .failure(let error): refuse(exchange.logged(error))
         }
       }
     }
   }
+}
 
+extension Exchange {
   /// Nothing here is the caller's doing.
   func logged(_ error: CryptoError) -> RequestError {
     if let suppressed = context.cryptoFailures.admit(error.code, at: .now()) {
