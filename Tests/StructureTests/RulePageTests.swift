@@ -7,8 +7,6 @@ import Testing
 struct RulePage {
   /// In their order: from the headings `### R12 A success clears its own failures`.
   private(set) var numbers: [Int] = []
-  /// The paths to which the page links, from the root.
-  private(set) var paths: [String] = []
   /// The functions that the page links, such as `` [`Conditions.denial`](../Sources/Conditions.swift) ``.
   private(set) var functions: [Function] = []
   /// The prose of each rule, without its lines Code and Tests. A heading `####` begins another part.
@@ -43,7 +41,6 @@ struct RulePage {
         parts[parts.count - 1].prose += line + "\n"
       }
       for link in line.matches(of: #/\[([^\]]+)\]\(\.\.\/([^)]+)\)/#) {
-        paths.append(String(link.2))
         guard let name = link.1.wholeMatch(of: #/`(\w+)\.(\w+)`/#) else { continue }
         functions.append(
           Function(rule: numbers.last ?? 0, type: String(name.1), member: String(name.2), path: String(link.2)))
@@ -140,14 +137,6 @@ struct RulePageTests {
     #expect(Self.page.numbers.filter { citing[$0] == nil }.isEmpty)
   }
 
-  @Test("Every file that the page names exists")
-  func files() throws {
-    #expect(Self.page.paths.count >= 2 * Self.page.numbers.count)
-    for path in Self.page.paths {
-      #expect(FileManager.default.fileExists(atPath: PackageTree.root.appending(path: path).path()), "\(path)")
-    }
-  }
-
   @Test("Every rule links a function, and its file declares each function that a rule links")
   func functions() throws {
     let functions = Set(Self.page.functions)
@@ -191,7 +180,7 @@ struct RulePageTests {
         y
 
         """)
-    #expect(page.numbers == [1, 2] && page.paths == ["Sources/A.swift", "Tests/B.md"])
+    #expect(page.numbers == [1, 2])
     #expect(page.functions == [.init(rule: 1, type: "A", member: "b", path: "Sources/A.swift")])
     #expect(page.parts.map(\.prose) == ["text\n", "", "x\n"])
   }
