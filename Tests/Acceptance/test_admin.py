@@ -556,12 +556,12 @@ def test_health_names_each_replica(start):
     ]
 
 
-# The grants of docs/ADMIN.md
+# The grants of docs/SUPPORT.md
 
 
 def grants_of_the_page():
     """The YAML below "A caller that only looks" and "Support", as an operator copies it."""
-    page = (ROOT / "docs" / "ADMIN.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "SUPPORT.md").read_text(encoding="utf-8")
     looking, supporting = re.findall(r"```yaml\n(    applications: .*?)```", page, re.DOTALL)
     return {"looks": looking, "supports": supporting}
 

@@ -181,9 +181,10 @@ TYPES = {"integer": int, "number": (int, float), "string": str, "object": dict, 
 
 
 def documented(heading):
-    """Key and type of each row of the table below a heading."""
+    """Key and type of each row of the table below a heading; a row may have several keys."""
     section = DOCS.read_text(encoding="utf-8").split(f"{heading}\n", 1)[1].split("\n#", 1)[0]
-    return dict(re.findall(r"^\| `([a-z0-9_]+)` \| (\w+)", section, re.MULTILINE))
+    rows = re.findall(r"^\| (`[^|]+`) \| (\w+)", section, re.MULTILINE)
+    return {key: kind for keys, kind in rows for key in re.findall(r"`([a-z0-9_]+)`", keys)}
 
 
 def test_the_json_is_as_documented(outputs):

@@ -3,7 +3,7 @@
     differential.py BINARY SEEDS COUNT
 
 What it accepts and all that judge such a proof refuse is a fault: it is printed, and the exit status is 1. The other
-differences are counted by reason (docs/ATTESTATION.md).
+differences are counted by reason (README.md).
 """
 
 import collections

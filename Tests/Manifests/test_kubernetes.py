@@ -18,7 +18,7 @@ OTHERS = {"Certificate", "Issuer", "PrometheusRule", "ServiceMonitor"}
 
 #: How long a pod's running calls may take after SIGTERM (`Serve.grace`).
 DRAIN_SECONDS = 20
-#: Of one process of the service (docs/OPERATING.md), and what PostgreSQL allows by default, less those for superusers.
+#: Of one process of the service (docs/STORES.md), and what PostgreSQL allows by default, less those for superusers.
 CONNECTIONS, MAXIMUM_CONNECTIONS = 16, 97
 
 

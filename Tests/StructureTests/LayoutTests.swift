@@ -30,14 +30,6 @@ struct LayoutTests {
     }
   }
 
-  @Test("Every page of the docs can be found from the README")
-  func documents() throws {
-    let text = try PackageTree.text(of: "README.md")
-    for page in try PackageTree.entries(of: "docs") where page.hasSuffix(".md") {
-      #expect(text.contains("[\(page)](docs/\(page))"), "\(page)")
-    }
-  }
-
   @Test("Every directory of sources is a target, and its tests lie in one of its name")
   func targets() throws {
     let targets = try PackageTree.manifest.get().targets

@@ -6,19 +6,66 @@ import Testing
 /// The page, as far as tests need it.
 struct RulePage {
   /// In their order: from the headings `### R12 A success clears its own failures`.
-  let numbers: [Int]
-  /// The paths to which the page links, from the root.
-  let paths: [String]
+  private(set) var numbers: [Int] = []
+  /// The functions that the page links, such as `` [`Conditions.denial`](../Sources/Conditions.swift) ``.
+  private(set) var functions: [Function] = []
+  /// The prose of each rule, without its lines Code and Tests. A heading `####` begins another part.
+  private(set) var parts: [Part] = []
+
+  struct Function: Hashable {
+    let rule: Int
+    let type: String
+    let member: String
+    let path: String
+  }
+
+  struct Part: Hashable {
+    /// Where the page becomes a wall.
+    static let longest = 900
+
+    let heading: String
+    var prose = ""
+  }
 
   init(text: String) {
-    var numbers: [Int] = []
-    var paths: [String] = []
+    var isProse = false
     for line in text.split(separator: "\n") {
-      if let heading = line.prefixMatch(of: #/### R(\d+) \S/#) { numbers.append(Int(heading.1) ?? 0) }
-      for link in line.matches(of: #/\]\(\.\.\/([^)]+)\)/#) { paths.append(String(link.1)) }
+      if line.hasPrefix("#") {
+        let rule = line.prefixMatch(of: #/### R(\d+) \S/#)
+        if let rule { numbers.append(Int(rule.1) ?? 0) }
+        isProse = rule != nil || line.hasPrefix("#### ")
+        if isProse { parts.append(Part(heading: String(line))) }
+      } else if line.hasPrefix("- **") {
+        isProse = false
+      } else if isProse {
+        parts[parts.count - 1].prose += line + "\n"
+      }
+      for link in line.matches(of: #/\[([^\]]+)\]\(\.\.\/([^)]+)\)/#) {
+        guard let name = link.1.wholeMatch(of: #/`(\w+)\.(\w+)`/#) else { continue }
+        functions.append(
+          Function(rule: numbers.last ?? 0, type: String(name.1), member: String(name.2), path: String(link.2)))
+      }
     }
-    self.numbers = numbers
-    self.paths = paths
+  }
+}
+
+/// What a Swift file declares, as far as a line tells.
+struct Declarations {
+  private(set) var types: Set<Substring> = []
+  private(set) var members: Set<Substring> = []
+
+  init(source: String) {
+    for line in source.split(separator: "\n") where !line.drop(while: { $0 == " " }).hasPrefix("//") {
+      let words = line.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
+      if words.contains("init") { members.insert("init") }
+      for (keyword, name) in zip(words, words.dropFirst()) {
+        switch keyword {
+        case "struct", "enum", "class", "actor", "protocol", "extension": types.insert(name)
+        case "func", "var", "let", "case": members.insert(name)
+        default: break
+        }
+      }
+    }
   }
 }
 
@@ -90,19 +137,51 @@ struct RulePageTests {
     #expect(Self.page.numbers.filter { citing[$0] == nil }.isEmpty)
   }
 
-  @Test("Every file that the page names exists")
-  func files() throws {
-    #expect(Self.page.paths.count >= 2 * Self.page.numbers.count)
-    for path in Self.page.paths {
-      #expect(FileManager.default.fileExists(atPath: PackageTree.root.appending(path: path).path()), "\(path)")
+  @Test("Every rule links a function, and its file declares each function that a rule links")
+  func functions() throws {
+    let functions = Set(Self.page.functions)
+    #expect(Set(functions.map(\.rule)) == Set(Self.page.numbers))
+    for (path, linked) in Dictionary(grouping: functions, by: \.path) {
+      let declared = Declarations(source: try PackageTree.text(of: path))
+      for function in linked {
+        #expect(declared.types.contains(function.type[...]), "R\(function.rule): \(function.type), \(path)")
+        #expect(
+          declared.members.contains(function.member[...]), "R\(function.rule): \(function.type).\(function.member)")
+      }
     }
+  }
+
+  @Test("No part of a rule is a wall")
+  func parts() {
+    #expect(Self.page.parts.count > Self.page.numbers.count)
+    for part in Self.page.parts { #expect(part.prose.count <= RulePage.Part.longest, "\(part.heading)") }
+  }
+
+  @Test("Declarations are found in a source, and no comment counts")
+  func declarations() {
+    let found = Declarations(source: "// struct C {}\nextension A.B {\n  static func a() {}\n  init?(b: Int) {}\n}\n")
+    #expect(found.types == ["A"] && found.members == ["a", "init"])
   }
 
   @Test("Rules are found in a text, and nothing that only looks like one")
   func reading() {
     #expect(RuleCitations.numbers(in: "R7, (R12) \"R41\" R9–R10 R3/R4") == [7, 12, 41, 9, 10, 3, 4])
     #expect(RuleCitations.numbers(in: "XR7 R07 R7a _R8 R R0 P256R1 R1_ R12x") == [])
-    let page = RulePage(text: "# T\n### R1 One\ntext [a](../Sources/A.swift), [b](../Tests/B.md)\n### R2 Two\n### Rx\n")
-    #expect(page.numbers == [1, 2] && page.paths == ["Sources/A.swift", "Tests/B.md"])
+    let page = RulePage(
+      text: """
+        # T
+        ### R1 One
+        text
+        - **Code** [`A.b`](../Sources/A.swift), [b](../Tests/B.md)
+        ### R2 Two
+        #### Part
+        x
+        ### Rx
+        y
+
+        """)
+    #expect(page.numbers == [1, 2])
+    #expect(page.functions == [.init(rule: 1, type: "A", member: "b", path: "Sources/A.swift")])
+    #expect(page.parts.map(\.prose) == ["text\n", "", "x\n"])
   }
 }

@@ -35,7 +35,7 @@ END = r"""
 0: done, or drained. 1: refused by the state of what the command is about, or not serving. 64: wrong usage. 66: there is no such file,
 profile, device, binding or event. 69: the address cannot be used, or the service or the database is out of reach. 75: too busy, or in use.
 76: the data is of another version. 77: keys or data are not protected, or the service refuses the caller. 78: the configuration is wrong.
-docs/ERRORS.md of the sources lists all.
+docs/OPERATING.md of the sources lists all.
 .SH FILES
 .TP
 .I /etc/touchstone/touchstone.yaml

@@ -42,7 +42,7 @@ type AdministrationServiceClient interface {
 	// their caller is "unknown" if the credentials belong to no known caller. Their details are method, peer (unix, loopback,
 	// plaintext, tls, mutual_tls), reason (that of UNAUTHENTICATED or PERMISSION_DENIED) and, if many came at once,
 	// suppressed: the number of such refusals without an event since the previous one. They are durable soon after the answer.
-	// Clients of the console that try to get in are such events, too: the reasons OPERATOR_… of docs/CONSOLE.md, without a method, and
+	// Clients of the console that try to get in are such events, too: the reasons OPERATOR_… of docs/SUPPORT.md, without a method, and
 	// "operator", the name that was tried, if there is such an operator.
 	// A TLS handshake that fails because of the client certificate is such an event, too, without a method: CERTIFICATE_REFUSED, or
 	// CREDENTIALS_MISSING if one is required. Other failed handshakes are counted alone.
@@ -204,7 +204,7 @@ type AdministrationServiceServer interface {
 	// their caller is "unknown" if the credentials belong to no known caller. Their details are method, peer (unix, loopback,
 	// plaintext, tls, mutual_tls), reason (that of UNAUTHENTICATED or PERMISSION_DENIED) and, if many came at once,
 	// suppressed: the number of such refusals without an event since the previous one. They are durable soon after the answer.
-	// Clients of the console that try to get in are such events, too: the reasons OPERATOR_… of docs/CONSOLE.md, without a method, and
+	// Clients of the console that try to get in are such events, too: the reasons OPERATOR_… of docs/SUPPORT.md, without a method, and
 	// "operator", the name that was tried, if there is such an operator.
 	// A TLS handshake that fails because of the client certificate is such an event, too, without a method: CERTIFICATE_REFUSED, or
 	// CREDENTIALS_MISSING if one is required. Other failed handshakes are counted alone.

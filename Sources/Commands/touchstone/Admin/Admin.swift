@@ -13,7 +13,7 @@ struct Admin: ParsableCommand {
 
       Exits with 0 if the service did it, 1 if its state does not allow it, 64 for a wrong argument, 66 if there is no such \
       profile, device, binding or event, 69 if the service cannot be reached, 75 if it is too busy, and 77 if it refuses the \
-      caller. docs/ADMIN.md has the tasks.
+      caller. docs/SUPPORT.md has the tasks.
       """,
     subcommands: [
       AdminProfile.self, AdminDevice.self, AdminBinding.self, AdminSecret.self, AdminEvents.self, AdminHealth.self,

@@ -108,11 +108,11 @@ extension ProcessConfiguration: ConfigurationSection {
     }
     ConfigurationKey(
       "operators", OperatorSection.shape, default: .words("no console"),
-      "The accounts of the console in the browser ([CONSOLE.md](CONSOLE.md))."
+      "The accounts of the console in the browser ([SUPPORT.md](SUPPORT.md))."
     ) { $2.operators = OperatorSection($0.value, with: &$3).operators }
     ConfigurationKey(
       "console_url", .consoleURL, to: \.consoleURL, default: .words("the address"), needsRestart: true,
-      "The console's URL in browsers, if a proxy changes the host or the path of requests ([CONSOLE.md](CONSOLE.md)).")
+      "The console's URL in browsers, if a proxy changes the host or the path of requests ([SUPPORT.md](SUPPORT.md)).")
     ConfigurationKey(
       "vendors", VendorSection.shape, "The applications that share a phone's failures and lockouts."
     ) { $2.service.vendors = VendorSection($0.value, $1, with: &$3).vendors }
