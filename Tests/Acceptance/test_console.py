@@ -11,7 +11,7 @@ from support.caller import gesture, new_caller, new_profile_id, passcode
 from support.certificates import Authority
 from support.configuration import BAD_CONFIGURATION
 from support.console import PASSWORD, Visitor, operators, password_hash, signed_in
-from support.http import PATIENCE_SECONDS, address_of, request
+from support.http import PATIENCE_SECONDS, request
 from support.phone import Phone
 from support.server import Server, run, run_to_end
 from support.stubs import administration_pb2
