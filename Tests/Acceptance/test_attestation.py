@@ -26,7 +26,7 @@ from support.android import (
     Maker,
     certificate_that_spells_its_curve_out,
 )
-from support.caller import COFFEE, new_caller, passcode
+from support.caller import COFFEE, new_caller
 from support.configuration import check_complaints
 from support.errors import check_refusal, detail, refused, violated_fields
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone, new_key
@@ -283,45 +283,6 @@ def test_a_package_of_an_impossible_name(caller, phone, name):
     assert last_event(caller) == ("binding.refused", {"reason": "MALFORMED_KEY_DESCRIPTION"})
 
 
-#: The claim, and what the hardware says of the unlocking.
-CONTRADICTIONS = [
-    ("BIOMETRY_CURRENT_SET", {"authenticators": BIOMETRIC | PASSWORD}),
-    ("BIOMETRY_ANY", {"authenticators": PASSWORD}),
-    ("BIOMETRY_ANY", {"authenticators": BIOMETRIC, "timeout": 30}),
-    ("USER_PRESENCE", {"authenticators": BIOMETRIC}),
-    ("USER_PRESENCE", {"authenticators": BIOMETRIC | PASSWORD, "timeout": 301}),
-    ("DEVICE_PASSCODE", {"authenticators": BIOMETRIC | PASSWORD}),
-    ("DEVICE_PASSCODE", {"authenticators": PASSWORD, "timeout": 86_400}),
-    ("DEVICE_PASSCODE", {"authenticators": PASSWORD, "timeout": 300, "on_body": True}),
-]
-
-
-@pytest.mark.parametrize(("claim", "changes"), CONTRADICTIONS, ids=lambda value: str(value))
-def test_a_claim_that_the_proof_contradicts_is_refused_and_not_lowered(caller, phone, claim, changes):
-    begun = caller.begin_binding(phone, "alice")
-    (key,) = phone.attested_keys(begun.signing_input, **changes)
-    key.protection = bindings_pb2.KeyProtection.Value(f"KEY_PROTECTION_{claim}")
-    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="ATTESTATION_CONTRADICTS_PROTECTION"):
-        bind(caller, phone, [key], begun)
-    assert last_event(caller) == ("binding.refused", {"reason": "ATTESTATION_CONTRADICTS_PROTECTION"})
-    assert not caller.list_bindings("alice", include_revoked=True).bindings
-
-
-@pytest.mark.parametrize(
-    ("claim", "changes"),
-    [
-        ("BIOMETRY_ANY", {}),
-        ("USER_PRESENCE", {"authenticators": BIOMETRIC | PASSWORD, "timeout": 300}),
-        ("DEVICE_PASSCODE", {"authenticators": PASSWORD}),
-    ],
-)
-def test_a_claim_that_the_proof_bears_out(caller, phone, claim, changes):
-    begun = caller.begin_binding(phone, "alice")
-    (key,) = phone.attested_keys(begun.signing_input, **changes)
-    key.protection = bindings_pb2.KeyProtection.Value(f"KEY_PROTECTION_{claim}")
-    assert bind(caller, phone, [key], begun).attestation_level == types_pb2.ATTESTATION_LEVEL_TEE
-
-
 @pytest.mark.parametrize(
     ("chain", "reason"),
     [
@@ -338,13 +299,6 @@ def test_bytes_that_cannot_be_read_are_named(caller, phone, chain, reason):
         bind(caller, phone, [key], begun)
     assert last_event(caller) == ("binding.refused", {"reason": reason})
     assert bind(caller, phone, begun=begun).attestation_level == types_pb2.ATTESTATION_LEVEL_TEE
-
-
-def test_a_version_that_is_not_known_is_refused_by_name(caller, phone):
-    begun = caller.begin_binding(phone, "alice")
-    keys = phone.attested_keys(begun.signing_input, version=900)
-    with refused(INVALID_ARGUMENT, field=CHAIN, reason="UNSUPPORTED_FORMAT"):
-        bind(caller, phone, keys, begun)
 
 
 @pytest.mark.parametrize(
@@ -443,33 +397,6 @@ def test_a_policy_asks_for_a_level(asking, maker):
     assert asking.login(bare).outcome == SUCCEEDED
 
 
-def test_below_the_level_another_factor_is_needed(asking, maker):
-    phone = AndroidPhone(maker)
-    begun = asking.begin_binding(phone, "alice")
-    bind(asking, phone, phone.hardware_keys(begun.signing_input), begun)
-    asking.set_secret("alice", passcode("2468"))
-    opened = asking.begin(phone, "proven")
-    assert list(opened.factors) == [types_pb2.FACTOR_PASSCODE]
-    refusal = asking.submit(phone, opened)
-    assert refusal.outcome == evaluation_pb2.OUTCOME_FACTOR_REQUIRED
-    assert list(refusal.next_factors) == [types_pb2.FACTOR_PASSCODE]
-    assert last_event(asking)[1]["reason"] == "LEVEL_TOO_LOW"
-    assert asking.submit(phone, opened, secret=passcode("2468")).outcome == SUCCEEDED
-
-
-def test_nothing_is_proven_of_a_profile_touch_id(asking):
-    phone = Phone()
-    asking.bind(phone, touch_id=os.urandom(32))
-    assert asking.begin(phone, "proven").denial.reason == "LEVEL_TOO_LOW"
-    assert asking.begin(phone, "proven", binding_id="").denial.reason == "LEVEL_TOO_LOW"
-
-
-def test_an_unknown_binding_is_told_so_before_its_proof_is_judged(asking, phone):
-    """R37"""
-    opened = asking.begin(phone, "proven", binding_id="unknown")
-    assert (opened.denial.reason, list(opened.factors)) == ("BINDING_UNKNOWN", [])
-
-
 SIGNER = hashlib.sha256(b"signer").hexdigest()
 
 
@@ -549,24 +476,6 @@ def test_a_key_that_hardware_vouches_for_pays_on_android(shops, maker, level, na
     assert (consumed.consumed, consumed.claims.attestation_level) == (True, binding.attestation_level)
 
 
-def test_wrong_signatures_lock_a_paying_phone_as_any_other(shops, maker):
-    shop, _ = shops
-    phone = AndroidPhone(maker)
-    bind(shop, phone)
-    for left in (4, 3):
-        wrong = shop.submit_wrong(phone, shop.begin(phone, "payment", transaction=COFFEE))
-        assert (wrong.outcome, wrong.attempts_left) == (evaluation_pb2.OUTCOME_TRY_AGAIN, left)
-
-
-def test_a_bare_key_pays_nothing_on_android(shops, maker):
-    shop, _ = shops
-    phone = AndroidPhone(maker)
-    begun = shop.begin_binding(phone, "alice")
-    bind(shop, phone, phone.hardware_keys(begun.signing_input), begun)
-    assert shop.begin(phone, "payment", transaction=COFFEE).denial.reason == "LEVEL_TOO_LOW"
-    assert shop.login(phone).outcome == SUCCEEDED
-
-
 def test_a_key_of_nobodys_app_pays_nothing(shops, maker):
     """What the app says of the key, that it dies with a new enrolment, counts only if it is known whose app it is."""
     _, game = shops
@@ -618,14 +527,6 @@ def test_a_policy_and_a_binding_are_explained(asking, maker):
     assert not [row for row in explained.trace if row.rule == "R42"]
     explained = asking.explain(asking.beginning(phone, profile_id="alice"))
     assert explained.attestation_level == types_pb2.ATTESTATION_LEVEL_UNSPECIFIED
-
-
-def test_an_iphone_is_asked_for_what_it_can_reach(asking):
-    phone = Phone()
-    asking.bind(phone)
-    explained = asking.explain(asking.beginning(phone, "chip"))
-    assert explained.attestation_level == NONE
-    assert explained.asked_attestation_level == types_pb2.ATTESTATION_LEVEL_APP
 
 
 # Roots
@@ -715,15 +616,6 @@ def test_a_list_that_is_too_old(start, maker, tmp_path):
     server.process.send_signal(signal.SIGHUP)
     assert "attestation.revoked.android" in server.next_error("trust data is recent again")
     bind(caller, phone, begun=begun)
-
-
-def test_a_list_that_is_too_old_is_otherwise_a_warning_alone(start, maker, tmp_path):
-    server = start(configuration=aged_trust(maker, tmp_path, 8))
-    assert "attestation.revoked.android" in server.next_error("trust data is too old")
-    caller = new_caller(server)
-    bind(caller, AndroidPhone(maker))
-    told = caller.next_event("trust.too_old").details
-    assert told["attested_bindings"] == "accepted"
 
 
 def test_how_old_a_list_may_be_is_a_setting(start, maker, tmp_path):

@@ -1,7 +1,6 @@
 """Who may call: keys, methods and applications, as a stock client meets them."""
 
 import json
-import signal
 
 import grpc
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from support.caller import new_caller, passcode
 from support.configuration import BAD_CONFIGURATION, check_complaints
 from support.credentials import Key, caller_with, new_key
-from support.errors import check_refusal, refused
+from support.errors import refused
 from support.phone import Phone
 from support.replicas import Load
 from support.server import run_to_end
@@ -49,10 +48,6 @@ def events(server, key, application_id="", kinds=("call.",)):
         filter=administration_pb2.EventFilter(application_id=application_id, kinds=kinds), page_size=1000
     )
     return caller_with(server.channel(), "", key).administration.ListEvents(listing).events
-
-
-def details(event):
-    return dict(event.details)
 
 
 # Keys
@@ -113,70 +108,6 @@ def test_the_command_makes_a_key_and_the_lines_for_it(start, tmp_path):
     assert new_key("shop")[0].text != key.text
 
 
-# Grants
-
-
-def test_what_is_not_granted_is_refused_and_says_nothing_of_what_is_there(start, shop_key):
-    grants = ["EvaluationService/CanEvaluatePolicy", "BindingService/*"]
-    bank_key = Key()
-    server = start(
-        configuration={
-            "callers": [entry("shop", shop_key, methods=grants), entry("bank", bank_key, applications=["bank"])]
-        }
-    )
-    phone = Phone()
-    caller_with(server.channel(), "bank", bank_key).bind(phone, "alice")
-    shop = caller_with(server.channel(), "shop", shop_key)
-    assert shop.can_evaluate(Phone()).can_evaluate
-    with refused(PERMISSION_DENIED, reason="METHOD_NOT_GRANTED"):
-        shop.begin(Phone(), profile_id="alice")
-    with refused(PERMISSION_DENIED, reason="METHOD_NOT_GRANTED"):
-        shop.tokens.GetSigningKeys(tokens_pb2.GetSigningKeysRequest())
-
-    told = []
-    for application_id, binding_id in [("bank", phone.binding.binding_id), ("bank", "none"), ("nowhere", "none"), ("", "")]:
-        shop.application_id = application_id
-        with pytest.raises(grpc.RpcError) as raised:
-            shop.get_binding(binding_id)
-        check_refusal(raised.value, PERMISSION_DENIED, reason="APPLICATION_NOT_GRANTED")
-        told.append((raised.value.details(), raised.value.trailing_metadata()))
-    assert all(answer == told[0] for answer in told)
-
-
-def test_all_applications_are_those_that_nobody_named(start, shop_key):
-    server = start(configuration={"callers": [entry("shop", shop_key, applications="*")]})
-    for application_id in ["shop", "another"]:
-        caller, phone = caller_with(server.channel(), application_id, shop_key), Phone()
-        caller.bind(phone)
-        assert caller.login(phone).outcome == evaluation_pb2.OUTCOME_SUCCEEDED
-
-
-def test_what_one_caller_began_is_nothing_to_another(start, shop_key):
-    other_key = Key()
-    server = start(configuration={"callers": [entry("shop", shop_key), entry("other", other_key)]})
-    shop, other = (caller_with(server.channel(), "shop", key) for key in [shop_key, other_key])
-    shop.set_secret("alice", passcode("2468"))
-    phone = Phone()
-    opened = shop.begin(phone, profile_id="alice")
-    stolen = other.submit(phone, opened, secret=passcode("2468"))
-    assert stolen.outcome == evaluation_pb2.OUTCOME_INVALID_CONTEXT
-    assert shop.submit(phone, opened, secret=passcode("2468")).outcome == evaluation_pb2.OUTCOME_SUCCEEDED
-
-
-def test_reflection_is_granted_like_any_method_and_may_be_off(start, shop_key):
-    path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
-    for setting, methods, code in [
-        (True, ["grpc.reflection.v1.ServerReflection/*"], grpc.StatusCode.OK),
-        (True, ["TokenService/GetSigningKeys"], PERMISSION_DENIED),
-        (False, ["grpc.reflection.v1.ServerReflection/*"], grpc.StatusCode.UNIMPLEMENTED),
-    ]:
-        granted = {"name": "shop", "keys": [shop_key.digest], "methods": methods}
-        server = start(f"reflection-{code.name}", configuration={"reflection": setting, "callers": [granted]})
-        reflect = server.channel().stream_stream(path, lambda message: message, lambda message: message)
-        call = reflect(iter([]), timeout=20, metadata=[("authorization", f"Bearer {shop_key.text}")])
-        assert call.code() == code
-
-
 # This machine
 
 
@@ -189,24 +120,6 @@ def test_without_callers_this_machine_may_do_everything_also_over_a_unix_socket(
     over_socket = caller_with(server.channel(address=path), "shop")
     assert over_socket.login(phone).outcome == evaluation_pb2.OUTCOME_SUCCEEDED
     assert {event.caller for event in over_socket.events()} == {"local"}
-
-
-def test_with_callers_this_machine_may_do_what_is_granted_to_it(start, tmp_path, shop_key):
-    path = f"unix:{tmp_path}/touchstone.sock"
-    local = entry("local", methods=["AdministrationService/GetProfile"])
-    server = start(listen=["127.0.0.1:0", path], configuration={"callers": [entry("shop", shop_key), local]})
-    caller_with(server.channel(), "shop", shop_key).set_secret("alice", passcode("2468"))
-    for address in server.addresses:
-        operator = caller_with(server.channel(address=address), "shop")
-        assert operator.get_profile("alice").secrets
-        with refused(PERMISSION_DENIED, reason="METHOD_NOT_GRANTED"):
-            operator.erase_profile("alice")
-        operator.application_id = "bank"
-        with refused(PERMISSION_DENIED, reason="APPLICATION_NOT_GRANTED"):
-            operator.get_profile("alice")
-    impostor = caller_with(server.channel(address=path), "shop", Key())
-    with refused(UNAUTHENTICATED, reason="KEY_UNKNOWN"):
-        impostor.get_profile("alice")
 
 
 @pytest.mark.parametrize("with_callers", [False, True])
@@ -233,28 +146,6 @@ def test_plaintext_beyond_this_machine_is_served_where_that_is_granted(start):
 # Audit
 
 
-def make_durable(server, key):
-    """A refusal is answered before its event is durable; what is committed later is so after it."""
-    caller_with(server.channel(), "shop", key).set_secret("anybody", passcode("2468"))
-
-
-def test_refusals_are_events_of_no_application(guarded, shop_key, audit_key):
-    with refused(UNAUTHENTICATED):
-        caller_with(guarded.channel(), "shop", Key()).get_settings("alice")
-    with refused(PERMISSION_DENIED):
-        caller_with(guarded.channel(), "bank", shop_key).get_settings("alice")
-    with refused(PERMISSION_DENIED):
-        caller_with(guarded.channel(), "shop", audit_key).get_settings("alice")
-    make_durable(guarded, shop_key)
-    method = "touchstone.v1.SecretService/GetUnlockSettings"
-    seen = [(event.kind, event.caller, event.application_id, details(event)) for event in events(guarded, audit_key)]
-    assert seen == [
-        ("call.refused", "unknown", "", {"peer": "loopback", "reason": "KEY_UNKNOWN", "method": method}),
-        ("call.refused", "shop", "", {"peer": "loopback", "reason": "APPLICATION_NOT_GRANTED", "method": method}),
-        ("call.refused", "auditor", "", {"peer": "loopback", "reason": "METHOD_NOT_GRANTED", "method": method}),
-    ]
-
-
 def test_events_of_all_applications_need_all_applications(guarded, shop_key, audit_key):
     shop = caller_with(guarded.channel(), "shop", shop_key)
     shop.set_secret("alice", passcode("2468"))
@@ -262,15 +153,6 @@ def test_events_of_all_applications_need_all_applications(guarded, shop_key, aud
     with refused(PERMISSION_DENIED, reason="APPLICATION_NOT_GRANTED"):
         shop.administration.ListEvents(administration_pb2.ListEventsRequest())
     assert events(guarded, shop_key, "shop") == []
-
-
-def test_a_flood_of_refusals_is_a_few_events_and_slows_nobody(guarded, shop_key, audit_key):
-    stranger = caller_with(guarded.channel(), "shop", Key())
-    request = tokens_pb2.GetSigningKeysRequest()
-    calls = [stranger.tokens.GetSigningKeys.future(request) for _ in range(2_000)]
-    assert {call.exception().code() for call in calls} == {UNAUTHENTICATED}
-    make_durable(guarded, shop_key)
-    assert len(events(guarded, audit_key)) == 10
 
 
 # Reloading
@@ -302,28 +184,6 @@ def test_keys_and_grants_are_reloaded_under_load_and_no_call_fails_that_may(star
     server.reload({"callers": [entry("shop", new, methods=["TokenService/*"])]})
     with refused(PERMISSION_DENIED, reason="METHOD_NOT_GRANTED"):
         caller_with(channel, "shop", new).get_settings("alice")
-
-
-def test_a_caller_who_is_removed_leaves_nothing_to_others(start, shop_key):
-    heir = Key()
-    server = start(configuration={"callers": [entry("shop", shop_key), entry("heir", heir)]})
-    shop = caller_with(server.channel(), "shop", shop_key)
-    shop.set_secret("alice", passcode("2468"))
-    phone = Phone()
-    opened = shop.begin(phone, profile_id="alice")
-    server.reload({"callers": [entry("heir", heir)]})
-    with refused(UNAUTHENTICATED, reason="KEY_UNKNOWN"):
-        shop.submit(phone, opened, secret=passcode("2468"))
-    taken = caller_with(server.channel(), "shop", heir).submit(phone, opened, secret=passcode("2468"))
-    assert taken.outcome == evaluation_pb2.OUTCOME_INVALID_CONTEXT
-
-
-def test_callers_that_are_wrong_change_nothing(start, shop_key):
-    server = start(configuration={"callers": [entry("shop", shop_key)]})
-    server.write_configuration({"callers": [entry("shop", Key()), entry("shop", Key())]})
-    server.process.send_signal(signal.SIGHUP)
-    server.next_error("configuration refused")
-    assert caller_with(server.channel(), "shop", shop_key).get_settings("alice")
 
 
 # What a configuration may not say

@@ -8,7 +8,6 @@ import signal
 from pathlib import Path
 
 import grpc
-import jwt
 import pytest
 
 from support.caller import COFFEE, new_caller
@@ -69,15 +68,6 @@ def test_a_pipe_is_no_configuration(tmp_path):
     assert checked.stderr == f"{tmp_path / 'touchstone.yaml'}: cannot be read: not a regular file\n"
 
 
-def test_a_hundred_errors_are_named(tmp_path):
-    path = write(tmp_path / "touchstone.yaml", "".join(f"key-{number}: 1\n" for number in range(5_000)))
-    lines = run("check-config", path).stderr.splitlines()
-    assert len(lines) == 101
-    assert lines[0].startswith(f"{path}:1:1: ")
-    assert lines[99].startswith(f"{path}:100:1: ")
-    assert lines[100] == f"{path}: and more"
-
-
 def test_a_file_that_is_too_large(tmp_path):
     checked = run("check-config", write(tmp_path / "touchstone.yaml", "#" * (1 << 20) + "\n"))
     assert checked.returncode == BAD_CONFIGURATION
@@ -132,11 +122,6 @@ def test_a_damaged_file_is_taken_or_refused_with_places_and_never_traps(tmp_path
             lines = checked.stderr.splitlines()
             assert lines
             assert all(re.match(rf"{re.escape(str(path))}:\d+:\d+: ", line) for line in lines)
-
-
-def test_an_empty_file_is_right(tmp_path):
-    checked = run("check-config", write(tmp_path / "touchstone.yaml", ""))
-    assert [line.split()[0] for line in checked.stdout.splitlines()[1:]] == BUILT_IN
 
 
 # What is served
@@ -245,30 +230,6 @@ def test_a_bad_file_changes_nothing(configured, text):
     reload(server, policies(added=FINGER))
     assert caller.login(phone, "added").outcome == SUCCEEDED
     server.terminate()
-
-
-def test_other_settings_are_not_reloaded(configured):
-    """What else changed waits for a restart, and is named; a flag's setting is the flag's."""
-    server = configured("issuer: first\n")
-    log = reload(
-        server,
-        "issuer: second\nshards: 3\nlisten: 127.0.0.1:1\nticket_lifetime_seconds: 1\ntoken_lifetime_seconds: 99\n"
-        "retention: {events: 400d, archive: /nowhere}\n",
-        expecting="wait for a restart",
-    )
-    assert 'settings="retention, shards, issuer, ticket_lifetime_seconds"' in log
-    caller, phone = bound(server)
-    assert jwt.decode(caller.login(phone).token, options={"verify_signature": False})["iss"] == "first"
-    server.terminate()
-
-
-def test_lifetimes_of_all_policies_are_reloaded_with_them(configured):
-    server = configured("token_lifetime_seconds: 600\n")
-    caller, phone = bound(server)
-    opened = caller.begin(phone)
-    reload(server, "token_lifetime_seconds: 599\n")
-    assert caller.submit(phone, opened).outcome == INVALID_CONTEXT
-    assert caller.login(phone).outcome == SUCCEEDED
 
 
 def test_a_hang_up_while_the_service_drains_is_no_second_signal(configured):

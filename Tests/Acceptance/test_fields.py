@@ -4,7 +4,6 @@ from functools import reduce
 
 import grpc
 import pytest
-from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from google.protobuf.timestamp_pb2 import Timestamp
 from google.rpc.error_details_pb2 import LocalizedMessage
@@ -302,24 +301,6 @@ def test_an_attempt_is_required(caller):
         call(caller, "SubmitAttempt", request)
 
 
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        (lambda keys: keys.add(protection=99), "keys[1].protection"),
-        (lambda keys: keys.extend([keys[0], keys[0]]), "keys"),
-        (lambda keys: setattr(keys[0], "signature", b""), "keys[0].signature"),
-        (lambda keys: setattr(keys[0], "signature", bytes(1000)), "keys[0].signature"),
-        (lambda keys: setattr(keys[0], "protection", 0), "keys[0].protection"),
-    ],
-    ids=["unknown protection", "three keys", "no signature", "huge signature", "no protection"],
-)
-def test_keys_that_make_no_sense(caller, change, field):
-    request = request_for(caller, "CompleteBinding")
-    change(request.keys)
-    with refused(INVALID_ARGUMENT, field=field):
-        call(caller, "CompleteBinding", request)
-
-
 def test_a_preflight_names_a_binding_or_a_profile(caller):
     request = request_for(caller, "CanEvaluatePolicy")
     request.binding_id, request.profile_id = "binding", "profile"
@@ -327,61 +308,11 @@ def test_a_preflight_names_a_binding_or_a_profile(caller):
         call(caller, "CanEvaluatePolicy", request)
 
 
-#: How often a dot may be drawn, and which; and whether it is drawn twice alike.
-GESTURES = [[0, 1, 2], [0, 1, 2, 1], [0, 1, 2, 9], [0, 1, 2, (1 << 32) - 1], list(range(10)), []]
-
-
-@pytest.mark.parametrize("points", GESTURES)
-def test_a_gesture_that_nobody_can_draw(caller, points):
-    attempt = request_for(caller, "SubmitAttempt")
-    attempt.gesture.points.extend(points)
-    attempt.gesture.SetInParent()
-    with refused(INVALID_ARGUMENT, field="gesture.points"):
-        call(caller, "SubmitAttempt", attempt)
-    setting = request_for(caller, "SetSecret")
-    setting.secret.gesture.points.extend(points)
-    setting.secret.gesture.SetInParent()
-    with refused(INVALID_ARGUMENT, field="secret.gesture.points"):
-        call(caller, "SetSecret", setting)
-
-
-@pytest.mark.parametrize("method", ["SetSecret", "RemoveSecret"])
-def test_a_change_of_a_secret_needs_an_authority(caller, method):
-    request = request_for(caller, method)
-    request.ClearField("primary")
-    with refused(INVALID_ARGUMENT, field="authority"):
-        call(caller, method, request)
-    request.old_secret.gesture.points.extend([0, 1, 2, 5])
-    with refused(INVALID_ARGUMENT, field="old_secret"):
-        call(caller, method, request)
-
-
-def test_accepting_a_domain_state_needs_evidence(caller):
-    request = request_for(caller, "AcceptDomainState")
-    request.ClearField("primary")
-    with refused(INVALID_ARGUMENT, field="evidence"):
-        call(caller, "AcceptDomainState", request)
-
-
-def test_two_entries_that_differ(caller):
-    request = request_for(caller, "SetSecret")
-    request.confirmation.passcode.passcode = "2469"
-    with refused(INVALID_ARGUMENT, field="confirmation"):
-        call(caller, "SetSecret", request)
-
-
 def test_too_many_kinds_of_events(caller):
     request = request_for(caller, "ListEvents")
     request.filter.kinds.extend(["evaluation."] * 33)
     with refused(INVALID_ARGUMENT, field="filter.kinds"):
         call(caller, "ListEvents", request)
-
-
-def test_five_hundred_kinds_that_are_none(caller):
-    request = request_for(caller, "ListEvents")
-    request.filter.kinds.extend(["\x1f"] * 500)
-    with refused(INVALID_ARGUMENT, field="filter.kinds"):
-        call(caller, "ListEvents", request, timeout=PROMPT_SECONDS)
 
 
 def test_everything_wrong_at_once(caller):
@@ -409,41 +340,6 @@ def test_what_is_missing_is_a_developers_fault_and_never_the_persons(caller):
     assert not any(each.Is(LocalizedMessage.DESCRIPTOR) for each in rpc_status.from_call(raised.value).details)
 
 
-@pytest.mark.parametrize("platform", ["iOS", "IOS", "iPadOS", "macOS", "Android", "WEB"])
-def test_a_platform_is_written_as_its_maker_does(caller, platform):
-    request = request_for(caller, "CanEvaluatePolicy")
-    request.posture.platform = platform
-    call(caller, "CanEvaluatePolicy", request)
-
-
-def test_every_wrong_field_is_named_at_once(caller):
-    request = request_for(caller, "BeginEvaluation")
-    for path, value in {"binding_id": "\n", "localized_reason": "", "posture.os_version": "x"}.items():
-        put(request, path, value)
-    with pytest.raises(grpc.RpcError) as raised:
-        call(caller, "BeginEvaluation", request)
-    assert set(violated_fields(raised.value)) == {"binding_id", "localized_reason", "posture.os_version"}
-
-
-#: What nobody gave.
-EMPTY = {
-    "CanEvaluatePolicy": {"application_id", "policy", "posture"},
-    "BeginEvaluation": {"application_id", "policy", "localized_reason", "posture"},
-    "SubmitAttempt": {"application_id", "evaluation", "attempt", "posture"},
-    "BeginBinding": {"application_id", "profile_id", "device_id", "primary", "posture"},
-    "RevokeBinding": {"application_id", "binding_id", "reason"},
-    "EraseProfile": {"application_id", "profile_id", "reason"},
-}
-
-
-@pytest.mark.parametrize("method", EMPTY)
-def test_an_empty_request_names_all_that_is_missing(caller, method):
-    with pytest.raises(grpc.RpcError) as raised:
-        call(caller, method, UNARY[method].input_type._concrete_class())
-    assert raised.value.code() == INVALID_ARGUMENT
-    assert set(violated_fields(raised.value)) == EMPTY[method]
-
-
 def test_a_policy_that_is_not_there_hides_nothing_else(caller):
     request = request_for(caller, "BeginEvaluation")
     put(request, "policy", "none")
@@ -452,27 +348,6 @@ def test_a_policy_that_is_not_there_hides_nothing_else(caller):
     with pytest.raises(grpc.RpcError) as raised:
         call(caller, "BeginEvaluation", request)
     assert set(violated_fields(raised.value)) == {"policy", "transaction.amount", "posture.os_version"}
-
-
-def test_a_key_in_pem_is_told_from_a_wrong_one(caller):
-    request = request_for(caller, "CompleteBinding")
-    pem = new_key().public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    request.keys[0].public_key = pem
-    with pytest.raises(grpc.RpcError) as raised:
-        call(caller, "CompleteBinding", request)
-    assert violated_fields(raised.value) == ["keys[0].public_key"]
-    assert "PEM; send DER or X9.63" in raised.value.details()
-
-
-@pytest.mark.parametrize("form", [PublicFormat.SubjectPublicKeyInfo, PublicFormat.PKCS1], ids=["info", "PKCS 1"])
-def test_an_rsa_key_is_refused_with_the_way_out(caller, form):
-    request = request_for(caller, "CompleteBinding")
-    key = rsa.generate_private_key(public_exponent=65_537, key_size=2_048).public_key()
-    request.keys[0].public_key = key.public_bytes(Encoding.DER, form)
-    with pytest.raises(grpc.RpcError) as raised:
-        call(caller, "CompleteBinding", request)
-    assert violated_fields(raised.value) == ["keys[0].public_key"]
-    assert "RSA; make a P-256 key" in raised.value.details()
 
 
 def request_for(caller, method):

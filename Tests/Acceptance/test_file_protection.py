@@ -54,35 +54,6 @@ def test_a_configuration_of_another_user(configuration, tmp_path):
     assert line in refusal(configuration, tmp_path / "data")
 
 
-def test_a_configuration_that_others_can_replace(tmp_path):
-    """Also where it is but linked to. In a sticky directory only owners rename entries."""
-    mode = 0o2770
-    directory = tmp_path / "open"
-    directory.mkdir()
-    configuration = write(directory / "touchstone.yaml", "issuer: bank\n")
-    link = tmp_path / "touchstone.yaml"
-    link.symlink_to(configuration)
-    directory.chmod(mode)
-    for path in [configuration, link]:
-        assert f"its directory {directory}: mode 0{mode:o} {MENDING} {directory}`" in refusal(path, tmp_path / "data")
-    for mode in (0o755, 0o1777):
-        directory.chmod(mode)
-        assert run("check-config", link).returncode == 0
-
-
-@pytest.mark.parametrize(("mode", "is_served"), [(0o770, False), (0o1777, True)])
-def test_a_directory_on_the_way_to_the_configuration(tmp_path, mode, is_served):
-    """Whoever may rename what is in it puts another directory in the place of the one that is looked at."""
-    (tmp_path / "open" / "etc").mkdir(parents=True)
-    configuration = write(tmp_path / "open" / "etc" / "touchstone.yaml", "issuer: bank\n")
-    (tmp_path / "open").chmod(mode)
-    if is_served:
-        assert run("check-config", configuration).returncode == 0
-    else:
-        line = f"its directory {tmp_path}/open: mode 0{mode:o} {MENDING} {tmp_path}/open`"
-        assert line in refusal(configuration, tmp_path / "data")
-
-
 @pytest.mark.parametrize(("mode", "is_served"), [(0o770, False), (0o1777, True)])
 def test_a_directory_on_the_way_to_a_socket(start, tmp_path, mode, is_served):
     """Another user's socket in the place of the service's would be sent its callers' passcodes."""
@@ -163,18 +134,6 @@ def test_check_config_names_every_place_at_once(installed, tmp_path):
     assert len(lines) == len(starts)
     for line, start in zip(lines, starts, strict=True):
         assert line.startswith(f"{configuration}:{start}: ")
-
-
-@pytest.mark.parametrize("setting", ["data_dir: {}", "retention: {{events: 1d, archive: {}}}"])
-def test_check_config_looks_at_the_way_to_directories(tmp_path, setting):
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    configuration = write(tmp_path / "touchstone.yaml", setting.format(shared / "it") + "\n")
-    assert run("check-config", configuration).returncode == 0
-    shared.chmod(0o777)
-    checked = run("check-config", configuration)
-    assert checked.returncode == BAD_CONFIGURATION
-    assert f" {shared / 'it'}: its directory {shared}: mode 0777 {MENDING} {shared}`, or use a path" in checked.stderr
 
 
 def test_a_policy_table_may_be_played_on_anybodys_configuration(configuration):

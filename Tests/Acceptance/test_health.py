@@ -10,9 +10,9 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from support.caller import Caller, new_caller
+from support.caller import new_caller
 from support.certificates import Authority
-from support.credentials import Key, caller_with
+from support.credentials import Key
 from support.phone import Phone
 from support.server import run
 from support.stores import of_sqlite
@@ -20,7 +20,6 @@ from support.stubs import METHODS, evaluation_pb2
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
-SERVICE_UNKNOWN = health_pb2.HealthCheckResponse.SERVICE_UNKNOWN
 
 SERVICES = ["", *sorted({method.containing_service.full_name for method in METHODS.values()})]
 
@@ -39,50 +38,6 @@ def request(service=""):
 @pytest.mark.parametrize("service", SERVICES)
 def test_every_service_serves(health, service):
     assert health.Check(request(service), timeout=20).status == SERVING
-
-
-def test_an_unknown_service_is_not_found(health):
-    with pytest.raises(grpc.RpcError) as raised:
-        health.Check(request("touchstone.v1.NoService"), timeout=20)
-    assert raised.value.code() == grpc.StatusCode.NOT_FOUND
-
-
-def test_an_unknown_service_is_watched_as_unknown(health):
-    watch = health.Watch(request("touchstone.v1.NoService"), timeout=20)
-    assert next(watch).status == SERVICE_UNKNOWN
-    watch.cancel()
-
-
-def version_in(metadata):
-    return [value for name, value in metadata if name == "touchstone-version"]
-
-
-def test_callers_learn_the_version(server, health):
-    version = run("--version").stdout.strip()
-    answer, call = health.Check.with_call(request(), timeout=20)
-    assert (answer.status, version_in(call.initial_metadata())) == (SERVING, [version])
-    watch = health.Watch(request(), timeout=20)
-    assert version_in(watch.initial_metadata()) == [version]
-    watch.cancel()
-
-
-def test_strangers_learn_no_version(start):
-    key = Key()
-    shop = {"name": "shop", "keys": [key.digest], "applications": ["shop"], "methods": "*"}
-    stub = health_pb2_grpc.HealthStub(start(configuration={"callers": [shop]}).channel())
-    for metadata in ([], [("authorization", f"Bearer {Key().text}")]):
-        answer, call = stub.Check.with_call(request(), timeout=20, metadata=metadata)
-        assert (answer.status, version_in(call.initial_metadata())) == (SERVING, [])
-    answer, call = stub.Check.with_call(request(), timeout=20, metadata=[("authorization", f"Bearer {key.text}")])
-    assert len(version_in(call.initial_metadata())) == 1
-
-
-def test_the_list_has_them_all(server):
-    """`List` is younger than the stock package (gRFC A90): by its bytes."""
-    listing = server.channel().unary_unary("/grpc.health.v1.Health/List")(b"", timeout=20)
-    for service in SERVICES:
-        entry = b"\x0a" + bytes([len(service)]) + service.encode() if service else b""
-        assert entry + b"\x12\x02\x08\x01" in listing
 
 
 @of_sqlite
@@ -113,59 +68,6 @@ def test_a_short_lock_of_another_process_fails_no_call(start):
             unlocked.start()
             assert caller.login(phone).outcome == evaluation_pb2.OUTCOME_SUCCEEDED
             unlocked.join()
-
-
-#: What the strangers of one address may have open, in all.
-STRANGERS_WATCHES = 64
-
-
-def test_a_strangers_oldest_watch_makes_room_and_a_callers_never_does(start):
-    server = start()
-    stranger, channel = server.channel(), server.channel()
-    Caller(channel, "bank").get_settings("alice")
-    callers = [
-        health_pb2_grpc.HealthStub(channel).Watch(request(), timeout=60) for _ in range(STRANGERS_WATCHES + 1)
-    ]
-    assert [next(watch).status for watch in callers] == [SERVING] * len(callers)
-    watches = []
-    for _ in range(STRANGERS_WATCHES + 1):
-        watches.append(health_pb2_grpc.HealthStub(stranger).Watch(request(), timeout=60))
-        assert next(watches[-1]).status == SERVING
-    with pytest.raises(grpc.RpcError) as raised:
-        next(watches[0])
-    assert raised.value.code() == grpc.StatusCode.UNAVAILABLE
-    assert all(watch.is_active() for watch in watches[1:] + callers)
-    for watch in watches + callers:
-        watch.cancel()
-
-
-#: Of all peers together, and some of one connection.
-WATCHES = 1024
-WATCHES_PER_CONNECTION = 64
-
-
-def test_one_callers_watches_leave_room_for_another_behind_the_same_address(start):
-    game, bank = Key(), Key()
-    grants = [("game", game), ("bank", bank)]
-    server = start(
-        configuration={
-            "callers": [
-                {"name": name, "keys": [key.digest], "applications": [name], "methods": ["*"]} for name, key in grants
-            ]
-        }
-    )
-    watches = []
-    for _ in range(WATCHES // WATCHES_PER_CONNECTION):
-        channel = server.channel()
-        caller_with(channel, "game", game).get_settings("alice")
-        stub = health_pb2_grpc.HealthStub(channel)
-        watches += [stub.Watch(request(), timeout=60) for _ in range(WATCHES_PER_CONNECTION)]
-    assert [next(watch).status for watch in watches] == [SERVING] * WATCHES
-    channel = server.channel()
-    caller_with(channel, "bank", bank).get_settings("alice")
-    assert next(health_pb2_grpc.HealthStub(channel).Watch(request(), timeout=60)).status == SERVING
-    for watch in watches:
-        watch.cancel()
 
 
 def test_whoever_watches_hears_of_the_end_before_it_comes(start):

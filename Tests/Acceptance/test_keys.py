@@ -4,7 +4,6 @@ import json
 import os
 import resource
 import shutil
-import signal
 import subprocess
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from support.stubs import evaluation_pb2, tokens_pb2
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
 
 USAGE = 64
-CANNOT_LISTEN = 69
 NOT_CREATED = 73
 UNUSABLE_KEYS = 77
 
@@ -106,13 +104,6 @@ def test_the_environment_is_wiped(start, keys):
         assert secret not in environment + arguments
     server.terminate()
     assert files_with(server.data_directory, bundle.split()[1].encode()) == []
-
-
-def test_a_damaged_environment_is_refused_without_a_word_of_it(tmp_path, keys):
-    bundle = export(keys)
-    ended = run_to_end(tmp_path / "data", env={**os.environ, "TOUCHSTONE_KEYS": bundle[:-10]})
-    assert ended.returncode == UNUSABLE_KEYS
-    assert ended.stderr == "touchstone: TOUCHSTONE_KEYS: its end was cut off\n"
 
 
 def as_a_user():
@@ -204,75 +195,6 @@ def test_what_others_may_read_is_refused_by_name(tmp_path, keys, name):
     ]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to a group")
-@pytest.mark.parametrize(("mode", "is_taken"), [(0o440, True), (0o640, True), (0o444, False), (0o460, False)])
-def test_root_may_give_them_to_the_service_by_a_group(public_directory, mode, is_taken):
-    """As Kubernetes mounts a secret (defaultMode: 0400, fsGroup) into a container that is not root's."""
-    keys = new_keys(public_directory / "keys")
-    for path in (keys, *keys.rglob("*")):
-        os.chown(path, 0, NOBODY)
-        path.chmod(0o750 if path.is_dir() else mode)
-    data = public_directory / "data"
-    data.mkdir(mode=0o700)
-    os.chown(data, NOBODY, NOBODY)
-    # It gets as far as the second address, or not.
-    ended = run_to_end(
-        data,
-        arguments=["--keys", keys, "--listen", f"unix:{public_directory}/missing/socket"],
-        binary=shutil.copy(BINARY, public_directory),
-        user=NOBODY,
-        group=NOBODY,
-        extra_groups=[],
-    )
-    refusal = f"mode 0{mode:o} is open to others; use chmod g-w,o="
-    assert (refusal in ended.stderr) != is_taken, ended.stderr
-    assert ended.returncode == (CANNOT_LISTEN if is_taken else UNUSABLE_KEYS), ended.stderr
-
-
-def may_mount():
-    return os.geteuid() == 0 and subprocess.run(["unshare", "--mount", "true"], check=False).returncode == 0
-
-
-#: Runs the rest of its arguments as nobody, where the first, a directory, is mounted and cannot be written to.
-READ_ONLY_MOUNT = """
-mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
-"""
-
-
-@pytest.mark.skipif(not may_mount(), reason="only root may mount")
-@pytest.mark.parametrize("mode", [0o440, 0o444])
-@pytest.mark.parametrize("form", ["directory", "file"])
-def test_a_secret_is_mounted_as_kubernetes_does(public_directory, form, mode):
-    """Files of root's and a group's, in directories that are open to all but on a read-only mount, behind links that are
-    exchanged when the secret changes."""
-    mount = public_directory / "mount"
-    mount.mkdir()
-    moment = new_keys(mount / "..2026_11_21")
-    if form == "file":
-        bundle = export(moment)
-        shutil.rmtree(moment)
-        moment.mkdir()
-        (moment / "bundle").write_text(bundle)
-    (mount / "..data").symlink_to(moment.name)
-    for entry in list(moment.iterdir()):
-        (mount / entry.name).symlink_to(f"..data/{entry.name}")
-    for path in (mount, moment, *moment.rglob("*")):
-        os.chown(path, 0, NOBODY)
-        path.chmod(0o1777 if path.is_dir() else mode)
-    data = public_directory / "data"
-    data.mkdir(mode=0o700)
-    os.chown(data, NOBODY, NOBODY)
-    keys = mount if form == "directory" else mount / "bundle"
-    binary = shutil.copy(BINARY, public_directory)
-    service = [binary, "serve", "--data-dir", data, "--keys", keys, "--listen", f"unix:{public_directory}/missing/socket"]
-    command = ["unshare", "--mount", "sh", "-c", READ_ONLY_MOUNT, mount, *service]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-    is_taken = mode == 0o440
-    # It gets as far as the address, or not.
-    assert ended.returncode == (CANNOT_LISTEN if is_taken else UNUSABLE_KEYS), ended.stderr
-    assert ("is open to others; mount it with mode 0400 (Kubernetes: defaultMode)" in ended.stderr) != is_taken
-
-
 # Rotation
 
 
@@ -320,33 +242,6 @@ def test_keys_are_rotated_without_a_restart(start, keys):
     assert caller.introspect(late).active
 
 
-def test_a_service_without_flags_for_it_reads_its_keys_again(start):
-    """It is told by SIGHUP as any other, and does not end of it."""
-    server = start()
-    caller = new_caller(server)
-    assert len(key_ids(caller)) == 1
-    rotate(server.data_directory / "keys", "signing", after="1h")
-    server.reload()
-    assert len(key_ids(caller)) == 2
-
-
-def test_what_cannot_be_loaded_changes_nothing(start, tmp_path, keys):
-    server = start(configuration={"keys": str(keys), "issuer": "before"})
-    caller = new_caller(server)
-    before = key_ids(caller)
-    rotate(keys, "signing", after="0s")
-    (keys / "signing" / "3.pem").write_text("nonsense")
-    server.process.send_signal(signal.SIGHUP)
-    assert f"{keys}/signing/3.pem: mode" in server.next_error("configuration refused, nothing changed")
-    assert key_ids(caller) == before
-
-    other = new_keys(tmp_path / "other")
-    server.write_configuration({"keys": str(other), "issuer": "before"})
-    server.process.send_signal(signal.SIGHUP)
-    assert "the pepper differs" in server.next_error("configuration refused, nothing changed")
-    assert key_ids(caller) == before
-
-
 def test_pruning_leaves_what_may_live(keys):
     rotate(keys, "signing", after="0s")
     done = run("keys", "prune", keys)
@@ -389,10 +284,3 @@ def test_the_log_names_the_keys_as_their_list_does(start, keys):
     assert len(listed) == 4
     assert all(each in logged for each in listed)
     assert str(keys) in logged
-
-
-def test_a_list_shows_no_secret(keys):
-    shown = run("keys", "list", keys).stdout
-    for path in (keys / "pepper", keys / "sealing" / "1.key"):
-        assert path.read_bytes().hex()[:8] not in shown
-    assert "PRIVATE" not in shown

@@ -1,6 +1,5 @@
 """The load client at scale: many addresses, TLS, and several processes."""
 
-import json
 import math
 import socket
 import time
@@ -19,7 +18,6 @@ VALID, WRONG_OPTION, UNREACHABLE, CLIENT_LIMITED, MISSED = 0, 64, 69, 70, 99
 #: A machine that also does other work may make the client late.
 FINE = (VALID, CLIENT_LIMITED)
 
-CLASSES = ("succeeded", "wrong", "failed", "timed_out", "unfinished", "unsent")
 BRIEF = ("--duration", "1s", "--warmup", "100ms")
 
 
@@ -269,21 +267,6 @@ def parts(server, tmp_path_factory):
     return [each.report for each in ended], files
 
 
-def test_joined_counts_are_the_sums(parts):
-    reports, files = parts
-    joined = run_command("join", *files, "--json", "--allow-errors").report
-    for name in ("due", *CLASSES, "errors", "warmup_due", "connections", "callers", "retries"):
-        assert joined[name] == sum(report[name] for report in reports), name
-    assert joined["processes"] == 2
-    assert joined["targets"][0]["sent"] == joined["due"]
-    assert sum(window["due"] for window in joined["windows"]) == joined["due"]
-    assert joined["started_at"] == min(report["started_at"] for report in reports)
-    assert joined["started_at"] + joined["seconds"] == pytest.approx(
-        max(report["started_at"] + report["seconds"] for report in reports)
-    )
-    assert joined["max_us"] == max(report["max_us"] for report in reports)
-
-
 def test_joined_percentiles_are_those_of_the_merged_histograms(parts):
     reports, files = parts
     joined = run_command("join", *files, "--json", "--allow-errors").report
@@ -312,21 +295,3 @@ def test_a_joined_report_has_all_forms_and_a_verdict(parts, tmp_path):
     assert "joined from 2 processes" in ended.stdout
     assert f"<td>due</td><td>{due:,}</td>" in page.read_text(encoding="utf-8")
     assert run_command("join", *files, "--slo", "p50<1us").returncode == MISSED
-
-
-def test_runs_that_do_not_fit_are_not_joined(parts, tmp_path):
-    reports, files = parts
-    changes = [
-        {"scenario": "login"},
-        {"shape": "closed"},
-        {"schema_version": 2},
-        {"started_at": reports[0]["started_at"] + 60},
-        {"histogram": "AAAA"},
-        {"processes": None},
-    ]
-    for change in changes:
-        other = tmp_path / "other.json"
-        other.write_text(json.dumps(reports[1] | change))
-        assert_refused(run_command("join", files[0], other), WRONG_OPTION)
-    assert_refused(run_command("join", tmp_path / "none.json"), WRONG_OPTION, "none.json")
-    assert run_command("join").returncode == WRONG_OPTION

@@ -112,18 +112,6 @@ def test_a_phone_file_has_keys_of_p256_alone(server, write, tmp_path):
     assert "credential: hybrid" in ended.stderr
 
 
-def test_people_think_between_calls_in_a_closed_loop(server, write):
-    scenario = write("think: 1s-1500ms\nflows: [{actions: preflight}]")
-    ended = run_load(server, "--scenario", scenario, "--duration", "3s", *SMALL)
-    assert_right(ended)
-    # Four people with a call at the start, and then one a second at most; pauses are no part of the latency.
-    assert ended.report["due"] <= 4 * (1 + 3)
-    assert ended.report["p50_us"] < 1_000_000
-    # At a rate, calls are due when they are due.
-    at_rate = run_load(server, "--scenario", scenario, "--rate", 100, "--duration", "1s", *SMALL)
-    assert at_rate.report["due"] == at_rate.report["succeeded"] == 100
-
-
 def test_the_table_has_a_line_for_each_flow(server):
     ended = run_load(server, "--scenario", "mixed", "--rate", 50, "--duration", "2s", *SMALL[1:])
     assert re.search(r"^flow +due +succeeded +errors +unsent +p50 +p99$", ended.stdout, re.MULTILINE)
@@ -188,19 +176,6 @@ def test_a_wrong_signature_is_found_in_the_sample(server):
         ended = run_load(liar, "--rate", 100, "--duration", "2s", *SMALL)
     assert ended.returncode == MISSED, ended.stderr
     assert ended.report["wrong_by_reason"] == {"login: the token's signature": 2}
-
-
-def test_tokens_of_another_policy_are_wrong(start, write):
-    """This one's tokens serve once, which no login's does."""
-    server = start(
-        configuration="policies: {step_up: {purpose: login, factors: [biometry], token: {lifetime: 1m, single_use: true}}}\n"
-    )
-    scenario = write("login_policy: step_up\nflows: [{actions: login}]")
-    ended = run_load(server, "--scenario", scenario, "--rate", 20, "--duration", "1s", *SMALL)
-    assert ended.returncode == MISSED, ended.stderr
-    answered = 20 - ended.report["unsent"]
-    assert answered > 0
-    assert ended.report["wrong_by_reason"] == {"login: the token's header": answered}
 
 
 # Phones

@@ -10,15 +10,13 @@ import threading
 import grpc
 import pytest
 
-from support.caller import Caller, new_caller, new_profile_id, passcode
+from support.caller import Caller, new_caller
 from support.phone import Phone
 from support.server import BINARY
 from support.stubs import evaluation_pb2
 
 #: Their lines take three times as much as a pipe.
 DECISIONS = 1_000
-#: Refusals of one name, kind and answer that are events at once.
-REFUSALS_AT_ONCE = 10
 #: RFC 3339, in UTC, with milliseconds.
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 
@@ -102,27 +100,6 @@ def test_a_level_and_its_reload(start):
     assert json.loads(next(line for line in lines if "binding.created" in line))["application"] == "shop"
 
 
-def test_what_callers_write_stays_in_its_line(start):
-    """An application's id is the only text of a caller in the log."""
-    server = start(configuration={"log": {"format": "json"}})
-    name = 'shop "\\{}=é€😀 level=error'
-    Caller(server.channel(), name).bind(Phone())
-    (line,) = [line for line in lines_of(server) if "binding.created" in line]
-    assert json.loads(line)["application"] == name
-
-
-def test_refusals_that_one_caller_repeats_fill_no_log(start):
-    """They have a line while they have an event, and the audit log tells how many were left out."""
-    server = start()
-    caller = Caller(server.channel(), "shop")
-    phone = Phone()
-    caller.bind(phone)
-    attempt = caller.attempt(phone, caller.begin(phone), evaluation=b"none")
-    for _ in range(100):
-        caller.evaluations.SubmitAttempt(attempt)
-    assert sum("evaluation.refused" in line for line in lines_of(server)) == REFUSALS_AT_ONCE
-
-
 def test_a_reader_that_stops_delays_no_call(tmp_path):
     """Some 200 bytes for each decision: the pipe is full long before the end, and the service keeps the rest."""
     read, write = os.pipe()
@@ -156,11 +133,3 @@ def test_a_reader_that_stops_delays_no_call(tmp_path):
     finally:
         process.kill()
         process.wait()
-
-
-def test_a_secret_that_is_set_has_a_line_without_the_secret(start):
-    server = start()
-    caller = new_caller(server)
-    caller.set_secret(new_profile_id(), passcode("planted-passcode"))
-    (line,) = [line for line in lines_of(server) if "secret.set" in line]
-    assert "factor=passcode" in line and "planted" not in line

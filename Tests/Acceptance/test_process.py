@@ -10,18 +10,17 @@ import socket
 import subprocess
 import termios
 import threading
-import time
 from pathlib import Path
 
 import grpc
 import pytest
 
-from support import http2, preload, wire
+from support import http2, preload
 from support.caller import all_at_once, from_threads, new_caller
 from support.load import LOAD
 from support.phone import Phone
-from support.server import BINARY, Server, run
-from support.stubs import PROTOS, evaluation_pb2, tokens_pb2
+from support.server import BINARY, run
+from support.stubs import PROTOS, evaluation_pb2
 
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
 
@@ -124,13 +123,6 @@ def test_it_ends_with_its_terminal(tmp_path):
             process.kill()
 
 
-def test_it_ends_while_clients_are_connected_and_idle(start):
-    server = start()
-    for _ in range(5):
-        grpc.channel_ready_future(server.channel()).result(10)
-    server.terminate()
-
-
 def test_a_second_signal_ends_it_at_once(start):
     """Whatever calls are still running."""
     server = start()
@@ -206,52 +198,6 @@ def test_many_connections_with_many_calls_at_once(server):
     assert len(set(tokens)) == 200
 
 
-def test_more_calls_than_streams_on_one_connection(caller):
-    request = tokens_pb2.GetSigningKeysRequest()
-    answers = all_at_once(caller.tokens.GetSigningKeys, [request] * 1000)
-    assert len({answer.jwk_set for answer in answers}) == 1
-
-
-def test_the_service_keeps_the_deadline_of_a_call_whose_request_never_comes(server):
-    """Of a client that has no timer itself: stock gRPC would end the call by its own, and tell no difference."""
-    with http2.Client(server.address) as client:
-        begun = time.monotonic()
-        client.send_headers("/touchstone.v1.TokenService/GetSigningKeys", ("grpc-timeout", "100m"))
-        answer = client.answer()
-        waited = time.monotonic() - begun
-    assert int(answer["grpc-status"]) == grpc.StatusCode.DEADLINE_EXCEEDED.value[0]
-    assert waited >= 0.1
-
-
-def test_a_canceled_call_leaves_the_connection_whole(caller, phone):
-    calls = [caller.tokens.GetSigningKeys.future(tokens_pb2.GetSigningKeysRequest()) for _ in range(100)]
-    for call in calls:
-        call.cancel()
-    assert caller.login(phone).outcome == SUCCEEDED
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/touchstone.v1.TokenService/Nothing",
-        "/touchstone.v2.TokenService/GetSigningKeys",
-        "/touchstone.v1.tokenservice/GetSigningKeys",
-        "/touchstone.v1.TokenService/GetSigningKeys/",
-        "/",
-        "/" + "x" * 4000,
-    ],
-)
-def test_an_unknown_method_is_unimplemented(server, path):
-    call = server.channel().unary_unary(path, bytes, bytes)
-    with pytest.raises(grpc.RpcError) as raised:
-        call(b"", timeout=10)
-    assert raised.value.code() == grpc.StatusCode.UNIMPLEMENTED
-
-
-#: More than the service keeps free for its own files, so that some are left for connections.
-FEW_DESCRIPTORS = 256
-
-
 def open_files(server):
     return {int(number) for number in os.listdir(f"/proc/{server.process.pid}/fd")}
 
@@ -286,39 +232,3 @@ def test_if_descriptors_run_out_the_oldest_stranger_makes_room_for_a_caller(star
     finally:
         for stranger in idle:
             stranger.close()
-
-
-def test_there_are_no_more_connections_than_descriptors(tmp_path, monkeypatch):
-    limited = tmp_path / "limited"
-    limited.write_text(f'#!/bin/sh\nulimit -n {FEW_DESCRIPTORS}\nexec "{BINARY}" "$@"\n', encoding="utf-8")
-    limited.chmod(0o755)
-    monkeypatch.setattr("support.server.BINARY", limited)
-    server = Server(tmp_path / "data", configuration={"limits": {"strangers_per_address": 10_000}})
-    try:
-        warning = server.next_error("limits.connections")
-        assert f"may open only {FEW_DESCRIPTORS} files" in warning
-        assert "and not 10000" in warning
-        idle = idle_sockets(server, FEW_DESCRIPTORS)
-        new_caller(server).get_settings("alice")
-        assert len(open_files(server)) < FEW_DESCRIPTORS
-        assert "cannot be accepted" not in server.errors
-        for stranger in idle:
-            stranger.close()
-    finally:
-        server.close()
-
-
-def test_many_clients_malformed_and_well_formed_at_once(server):
-    """What one connection sends wrong, no other feels."""
-
-    def misbehave_or_log_in(index):
-        if index % 2:
-            channel = server.channel()
-            errors = [wire.error_of(channel, "SubmitAttempt", b"\xff" * 100) for _ in range(50)]
-            return {error.code() for error in errors} == {grpc.StatusCode.INVALID_ARGUMENT}
-        caller = new_caller(server)
-        phone = Phone()
-        caller.bind(phone)
-        return all(caller.login(phone).outcome == SUCCEEDED for _ in range(25))
-
-    assert all(from_threads(8, misbehave_or_log_in))

@@ -9,18 +9,17 @@ import jwt
 import pytest
 
 from support.apple import APP_ID, Apple, ApplePhone
-from support.caller import Caller, gesture, new_caller, new_profile_id, passcode
+from support.caller import Caller, new_caller, new_profile_id, passcode
 from support.errors import check_refusal
 from support.phone import Phone
 from support.replicas import Load, Replicas
 from support.server import run, run_to_end
 from support.stores import databases
-from support.stubs import administration_pb2, evaluation_pb2, secrets_pb2, tokens_pb2, types_pb2
+from support.stubs import administration_pb2, evaluation_pb2, tokens_pb2, types_pb2
 
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
 TRY_AGAIN = evaluation_pb2.OUTCOME_TRY_AGAIN
 LOCKED_OUT = evaluation_pb2.OUTCOME_LOCKED_OUT
-PASSCODE_KIND = secrets_pb2.SECRET_KIND_PASSCODE
 
 #: Of what only one of two may get.
 ROUNDS = 40
@@ -33,7 +32,6 @@ CHANGE_OVER = "15s"
 RIGHT, WRONG = passcode("2468"), passcode("0001")
 
 STERN = {"purpose": "login", "factors": ["passcode"], "ladder": [{"failures": 2, "lock": "1h"}]}
-HASTY = {"purpose": "login", "factors": ["passcode"], "ladder": [{"failures": 1, "disable": True}]}
 
 
 @pytest.fixture(scope="module")
@@ -82,61 +80,6 @@ def test_what_is_begun_on_one_is_ended_on_the_other(callers):
         answer = other.submit(phone, one.begin(phone))
         assert answer.outcome == SUCCEEDED
         assert one.introspect(answer.token).active
-
-
-def test_a_replica_that_is_ahead_issues_no_token_that_outlives_its_secret(new_replicas):
-    """R26, R32: whatever the clocks say, up to the 30 seconds that are promised."""
-    slow = new_caller(new_replicas.start())
-    fast = Caller(new_replicas.start(seconds_ahead=25).channel(), slow.application_id)
-
-    def token_of(caller, profile, secret=RIGHT):
-        phone = Phone()
-        answer = caller.submit(phone, caller.begin(phone, profile_id=profile), secret=secret)
-        assert answer.outcome == SUCCEEDED
-        return answer.token
-
-    def end_by_setting(profile):
-        assert slow.set_secret(profile, passcode("9753")).accepted
-
-    def end_by_removing(profile):
-        slow.remove_secret(profile, PASSCODE_KIND)
-
-    def end_by_erasing(profile):
-        slow.erase_profile(profile)
-        slow.set_secret(profile, passcode("9753"))
-
-    for end in (end_by_setting, end_by_removing, end_by_erasing):
-        profile = new_profile_id()
-        slow.set_secret(profile, RIGHT)
-        token = token_of(fast, profile)
-        assert slow.introspect(token).active
-        end(profile)
-        for each in (slow, fast):
-            assert not each.introspect(token).active
-        if end is end_by_erasing:
-            phone = Phone()
-            slow.bind(phone, profile)
-            with pytest.raises(grpc.RpcError) as refusal:
-                slow.accept_domain_state(phone.binding, b"other fingers", token=token)
-            assert refusal.value.code() == grpc.StatusCode.FAILED_PRECONDITION
-
-    # Nor is one inactive from the start.
-    profile = new_profile_id()
-    fast.set_secret(profile, RIGHT)
-    assert slow.introspect(token_of(slow, profile)).active
-
-
-def test_a_ticket_of_one_ends_with_the_profile_on_the_other(callers):
-    """R28"""
-    for one, other in (callers, callers[::-1]):
-        phone, profile = Phone(), new_profile_id()
-        begun = one.begin_binding(phone, profile)
-        other.erase_profile(profile)
-        for each in (one, other):
-            with pytest.raises(grpc.RpcError) as refusal:
-                each.bindings.CompleteBinding(each.completion(phone, begun))
-            assert refusal.value.code() == grpc.StatusCode.FAILED_PRECONDITION
-        assert not one.list_bindings(profile, include_revoked=True).bindings
 
 
 def test_of_one_attempt_on_both_one_succeeds(callers):
@@ -210,34 +153,6 @@ def test_a_revocation_holds_on_the_other_at_once(callers):
             assert not other.list_bindings(phone.binding.profile_id).bindings
 
 
-def test_a_revoked_token_and_an_invalid_evaluation_are_so_on_the_other(callers):
-    one, other = callers
-    phone = Phone()
-    one.bind(phone)
-    token, opened = one.login(phone).token, one.begin(phone)
-    other.revoke_token(token)
-    assert not one.introspect(token).active
-    other.invalidate(opened)
-    assert one.submit(phone, opened).outcome != SUCCEEDED
-
-
-def test_a_locked_device_is_locked_on_the_other_and_unlocked_there(callers):
-    """R7, R8"""
-    one, other = callers
-    phone = Phone()
-    one.bind(phone)
-    opened = other.begin(phone)
-    for turn in range(BUDGET):
-        caller = callers[turn % 2]
-        caller.submit_wrong(phone, caller.begin(phone))
-    for caller in callers:
-        assert caller.can_evaluate(phone).denial.la_error == -8
-    assert other.submit(phone, opened).outcome != SUCCEEDED
-    other.unlock_device(phone.device_id)
-    assert one.can_evaluate(phone).can_evaluate
-    assert one.login(phone).outcome == SUCCEEDED
-
-
 class Person:
     """With a passcode."""
 
@@ -250,39 +165,6 @@ class Person:
 
     def attempt(self, caller, secret):
         return caller.submit(self.phone, self.begin(caller), secret=secret).outcome
-
-
-def test_a_locked_secret_is_locked_on_the_other_and_unlocked_there(callers):
-    """R13"""
-    one, other = callers
-    person = Person(one)
-    outcomes = [person.attempt(callers[turn % 2], WRONG) for turn in range(BUDGET)]
-    assert outcomes == [TRY_AGAIN] * (BUDGET - 1) + [LOCKED_OUT]
-    for caller in callers:
-        assert person.begin(caller).denial.reason == "PASSCODE_LOCKED"
-    other.unlock_secret(person.profile_id, PASSCODE_KIND)
-    assert person.attempt(one, RIGHT) == SUCCEEDED
-
-
-def test_a_disabled_secret_is_disabled_on_the_other(new_replicas):
-    for _ in range(2):
-        new_replicas.start(configuration={"policies": json.dumps({"hasty": HASTY})})
-    one, other = on_each(new_replicas)
-    person = Person(one, policy="hasty")
-    opened = person.begin(other)
-    assert person.attempt(one, WRONG) == LOCKED_OUT
-    assert person.begin(other).denial.reason == "PASSCODE_DISABLED"
-    assert other.submit(person.phone, opened, secret=RIGHT).outcome == LOCKED_OUT
-
-
-def test_settings_of_one_hold_on_the_other(callers):
-    """R17"""
-    one, other = callers
-    person = Person(one)
-    assert one.set_secret(person.profile_id, gesture(0, 1, 2, 5, 8)).accepted
-    assert types_pb2.FACTOR_GESTURE in person.begin(other).factors
-    one.set_settings(person.profile_id, biometry_enabled=True, gesture_enabled=False, passcode_enabled=True)
-    assert list(person.begin(other).factors) == [types_pb2.FACTOR_PASSCODE]
 
 
 # Budgets

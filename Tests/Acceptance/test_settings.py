@@ -3,7 +3,6 @@
 import json
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +19,6 @@ from support.phone import Phone
 from support.server import run, run_to_end
 
 USAGE = 64
-UNAVAILABLE = 69
 
 ROOT = Path(__file__).parents[2]
 CHECK = Path(sys.executable).with_name("check-jsonschema")
@@ -36,15 +34,6 @@ def issuer(server):
     caller, phone = new_caller(server), Phone()
     caller.bind(phone)
     return jwt.decode(caller.login(phone).token, options={"verify_signature": False})["iss"]
-
-
-def test_a_flag_comes_before_a_variable_and_a_variable_before_the_file(start):
-    sources = {"configuration": {"issuer": "file"}}
-    assert issuer(start("file", **sources)) == "file"
-    sources["environment"] = {"TOUCHSTONE_ISSUER": "variable"}
-    assert issuer(start("variable", **sources)) == "variable"
-    sources["arguments"] = ["--issuer", "flag"]
-    assert issuer(start("flag", **sources)) == "flag"
 
 
 def test_everything_may_come_from_the_environment(start):
@@ -139,23 +128,6 @@ def test_a_variable_that_sets_nothing_is_refused(tmp_path, environment, complain
     assert not (tmp_path / "data").exists()
 
 
-def test_what_kubernetes_sets_for_services_is_ignored(start):
-    """For a service that is named touchstone, and one that is named touchstone-http."""
-    environment = {}
-    for name, port in (("TOUCHSTONE", 7443), ("TOUCHSTONE_HTTP", 8443)):
-        environment |= {
-            f"{name}_SERVICE_HOST": "10.0.0.1",
-            f"{name}_SERVICE_PORT": str(port),
-            f"{name}_SERVICE_PORT_GRPC": str(port),
-            f"{name}_PORT": f"tcp://10.0.0.1:{port}",
-            f"{name}_PORT_{port}_TCP": f"tcp://10.0.0.1:{port}",
-            f"{name}_PORT_{port}_TCP_PROTO": "tcp",
-            f"{name}_PORT_{port}_TCP_PORT": str(port),
-            f"{name}_PORT_{port}_TCP_ADDR": "10.0.0.1",
-        }
-    new_caller(start(environment=environment)).bind(Phone())
-
-
 @pytest.mark.parametrize(
     ("flags", "complaint"),
     [
@@ -170,14 +142,6 @@ def test_a_flag_that_sets_nothing_is_wrong_usage(tmp_path, flags, complaint):
     ended = run_to_end(tmp_path / "data", arguments=flags)
     assert (ended.returncode, ended.stdout, ended.stderr) == (USAGE, "", complaint + "\n")
     assert not (tmp_path / "data").exists()
-
-
-def test_a_slip_in_a_section_of_the_file(tmp_path):
-    path = write(tmp_path / "touchstone.yaml", "limits: {conections: 1}\nattestation: {roots: {andriod: /a}}\n")
-    assert run("config", "print", "--config", path).stderr.splitlines() == [
-        f'{path}:1:10: "conections" is not a setting of limits (did you mean "connections"?)',
-        f'{path}:2:23: "andriod" is not a setting of attestation.roots (did you mean "android"?)',
-    ]
 
 
 # What is refused at the start
@@ -197,42 +161,7 @@ def test_a_certificate_that_does_not_fit_its_key(tmp_path):
     assert not (tmp_path / "data").exists()
 
 
-def test_a_port_in_use(tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        address = f"127.0.0.1:{listener.getsockname()[1]}"
-        ended = run(
-            "serve", "--data-dir", tmp_path / "data", environment={"TOUCHSTONE_LISTEN": address}
-        )
-    assert (ended.returncode, ended.stdout) == (UNAVAILABLE, "")
-    assert f"touchstone: cannot listen on {address}" in ended.stderr.splitlines()[-1]
-    assert "Address already in use" in ended.stderr
-
-
 # What is printed
-
-
-def test_each_value_is_printed_with_its_source(tmp_path):
-    path = write(tmp_path / "touchstone.yaml", "issuer: shop\nlimits:\n  connections: 5\n")
-    path.chmod(0o600)
-    environment = {
-        "TOUCHSTONE_STORE": "postgresql://ann:opensesame@db.example/shop",
-        "TOUCHSTONE_KEYS": "opensesame",
-    }
-    options = ["--config", path, "--shards", "2"]
-    printed = run("config", "print", *options, environment=environment)
-    assert printed.returncode == 0, printed.stderr
-    lines = printed.stdout.splitlines()
-    assert f"issuer: shop # {path}:1" in lines
-    assert f"  connections: 5 # {path}:3" in lines
-    assert "shards: 2 # --shards" in lines
-    assert "data_dir: data # default" in lines
-    assert 'keys: "********" # TOUCHSTONE_KEYS' in lines
-    assert 'store: "postgresql://********@db.example/shop" # TOUCHSTONE_STORE' in lines
-    as_json = json.loads(run("config", "print", "--json", *options, environment=environment).stdout)
-    assert as_json["limits.connections"] == {"value": 5, "source": f"{path}:3"}
-    assert as_json["shards"] == {"value": 2, "source": "--shards"}
-    assert as_json["keys"] == {"value": "********", "source": "TOUCHSTONE_KEYS"}
-    assert "opensesame" not in printed.stdout + json.dumps(as_json)
 
 
 def check(schema, *paths):

@@ -124,34 +124,6 @@ def test_migrations_at_once_do_the_work_once(empty):
     assert sum("made the tables" in ended.stdout for ended in migrations) == 1
 
 
-@pytest.mark.parametrize(
-    ("sql", "exit_code", "advice"),
-    [
-        ("CREATE TABLE songs (title TEXT); DROP TABLE touchstone_schema", CORRUPT, "a database of its own"),
-        ("UPDATE touchstone_schema SET application = 'jukebox'", CORRUPT, "a database of its own"),
-        ("UPDATE touchstone_schema SET version = version + 1", OTHER_SCHEMA, "the version of Touchstone that made it"),
-    ],
-    ids=["no marker", "another one's marker", "another version"],
-)
-def test_what_is_not_this_versions_is_neither_served_nor_migrated(postgres, database, tmp_path, sql, exit_code, advice):
-    postgres.execute(sql, database)
-    migrated = [run("migrate", "--store", database), run("migrate", "--store", database, "--dry-run")]
-    assert_refused(postgres, database, exit_code, advice, serve_to_end(tmp_path, database), *migrated)
-
-
-@pytest.mark.parametrize(
-    ("sql", "exit_code", "advice"),
-    [
-        ("UPDATE event_chain SET sequence = 7", CORRUPT, "restore"),
-        ("DROP TABLE tokens", CORRUPT, "restore"),
-    ],
-    ids=["a broken chain", "a table is missing"],
-)
-def test_what_is_damaged_is_not_served(postgres, database, tmp_path, sql, exit_code, advice):
-    postgres.execute(sql, database)
-    assert_refused(postgres, database, exit_code, advice, serve_to_end(tmp_path, database))
-
-
 def test_a_role_without_privileges_is_told_so(postgres, database, tmp_path):
     postgres.execute("CREATE ROLE stranger LOGIN", database)
     stranger = database.replace("touchstone@", "stranger@", 1)
@@ -258,18 +230,6 @@ def test_a_password_in_a_configuration_that_others_can_read(tmp_path):
     assert "opensesame" not in refused.stderr + taken.stdout
 
 
-def test_flags_come_first_then_the_environment_then_the_file(database, tmp_path):
-    nowhere = "postgresql:///nowhere?host=/nowhere"
-    configuration = tmp_path / "touchstone.yaml"
-    configuration.write_text(f"store: {database}\n")
-    assert run("migrate", "--config", configuration).returncode == 0
-    configuration.write_text(f"store: {nowhere}\n")
-    assert run("migrate", "--config", configuration, environment={"TOUCHSTONE_STORE": database}).returncode == 0
-    elsewhere = {"TOUCHSTONE_STORE": nowhere}
-    assert run("migrate", "--store", database, "--config", configuration, environment=elsewhere).returncode == 0
-    assert run("migrate", "--store", "sqlite", environment={"TOUCHSTONE_STORE": database}).returncode == USAGE
-
-
 def test_no_data_directory_is_needed_where_the_keys_are_elsewhere(database, start, tmp_path):
     make_keys(tmp_path / "keys")
     new_caller(start(store=database, arguments=["--keys", tmp_path / "keys"])).bind(Phone())
@@ -288,16 +248,6 @@ def test_the_environment_is_wiped(postgres, database, start):
     assert b"opensesame" not in server.errors.encode()
     titles = subprocess.run(["ps", "-eo", "args"], capture_output=True, check=True).stdout
     assert b"opensesame" not in titles
-
-
-def test_a_reload_leaves_the_store(database, start):
-    """Also where the file names another one."""
-    server = start(configuration={"store": database}, store="")
-    server.reload({"store": "sqlite"})
-    assert "store" in server.next_error("changed settings wait for a restart")
-    caller, phone = new_caller(server), Phone()
-    caller.bind(phone)
-    assert caller.login(phone).outcome == SUCCEEDED
 
 
 # While there is none

@@ -6,10 +6,10 @@ import re
 import pytest
 from google.protobuf.json_format import MessageToDict
 
-from support.caller import all_at_once, gesture, new_caller, new_profile_id, passcode
-from support.phone import BIOMETRY, DEVICE_OWNER, Phone
+from support.caller import all_at_once, gesture, new_profile_id, passcode
+from support.phone import Phone
 from support.server import Server
-from support.stubs import bindings_pb2, evaluation_pb2, types_pb2
+from support.stubs import evaluation_pb2, types_pb2
 
 #: So many that each kind of profile is among them: one in fifty is of the rarest that are looked for.
 STRANGERS = 256

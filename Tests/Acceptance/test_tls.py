@@ -1,9 +1,7 @@
 """TLS: callers by their certificates, and certificates that change while the service serves."""
 
-import contextlib
 import json
 import os
-import queue
 import re
 import shutil
 import signal
@@ -31,7 +29,6 @@ from support.stubs import administration_pb2, evaluation_pb2
 UNAUTHENTICATED = grpc.StatusCode.UNAUTHENTICATED
 PERMISSION_DENIED = grpc.StatusCode.PERMISSION_DENIED
 UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
-READY = grpc.ChannelConnectivity.READY
 
 ROOT = Path(__file__).parents[2]
 
@@ -154,17 +151,6 @@ def test_a_certificate_and_a_key_must_be_one_callers(start, installed):
         connected(server, installed, shop, authorization="Basic x").get_settings("alice")
 
 
-def test_who_has_no_certificate_of_the_authority_is_not_let_in(start, installed, tmp_path):
-    callers = [caller("shop", spiffe=SHOP)]
-    server = start(configuration=installed.configuration(*callers, client_certificates="required"))
-    (tmp_path / "other").mkdir()
-    forged = Authority(tmp_path / "other").issue("client", uris=[SHOP])
-    for certificate in [None, forged]:
-        with refused(UNAVAILABLE):
-            connected(server, installed, certificate).get_settings("alice")
-    assert connected(server, installed, installed.authority.issue("client", uris=[SHOP])).get_settings("alice")
-
-
 def test_who_is_not_let_in_is_an_event_and_a_line_of_the_log(start, installed, tmp_path):
     auditor = {"name": "auditor", "dns": "audit.example.org", "applications": "*", "methods": "*"}
     server = start(configuration=installed.configuration(auditor, client_certificates="required"))
@@ -184,31 +170,6 @@ def test_who_is_not_let_in_is_an_event_and_a_line_of_the_log(start, installed, t
     }
 
 
-def refusals(caller):
-    only_refusals = administration_pb2.EventFilter(kinds=["call.refused"])
-    events = caller.administration.ListEvents(administration_pb2.ListEventsRequest(filter=only_refusals)).events
-    return [event.details["reason"] for event in events]
-
-
-def test_only_what_concerns_a_certificate_is_a_refused_call(start, installed, tmp_path):
-    """A balancer's probe, plaintext and a client that does not trust the service tell nothing about a caller."""
-    auditor = caller("audit", dns="audit.example.org") | {"applications": "*"}
-    server = start(configuration=installed.configuration(auditor, client_certificates="required"))
-    host, port = server.address.rsplit(":", 1)
-    socket.create_connection((host, int(port)), 20).close()
-    with socket.create_connection((host, int(port)), 20) as plaintext:
-        plaintext.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-        plaintext.recv(100)
-    with socket.create_connection((host, int(port)), 20) as connection, pytest.raises(ssl.SSLError):
-        ssl.create_default_context().wrap_socket(connection, server_hostname="localhost")
-    with refused(UNAVAILABLE):
-        connected(server, installed).get_settings("alice")
-    known = connected(server, installed, installed.authority.issue("audit", hosts=["audit.example.org"]))
-    # What is committed later is durable later.
-    known.set_secret("alice", passcode("2468"))
-    assert set(refusals(known)) == {"CREDENTIALS_MISSING"}
-
-
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_a_strangers_curve_that_is_spelled_out_is_never_read(start, installed, tmp_path, version):
     """Reading one of the stranger's own making takes an event loop 100 ms, and a chain has room for fifty."""
@@ -224,14 +185,6 @@ def test_a_strangers_curve_that_is_spelled_out_is_never_read(start, installed, t
     with socket.create_connection((host, int(port)), 20) as connection, pytest.raises(ssl.SSLError, match="(?i)decode.error"):
         # By TLS 1.3 the client's part is over before the server has read its certificates.
         context.wrap_socket(connection, server_hostname="localhost").recv()
-
-
-def test_a_forged_certificate_is_not_let_in_where_none_would_be(start, installed, tmp_path):
-    server = start(configuration=installed.configuration())
-    (tmp_path / "other").mkdir()
-    forged = Authority(tmp_path / "other").issue("client", uris=[SHOP])
-    with refused(UNAVAILABLE):
-        connected(server, installed, forged, installed.key).get_settings("alice")
 
 
 def test_a_missing_intermediate_is_a_warning(tmp_path):
@@ -276,29 +229,6 @@ def test_plaintext_is_not_served_beside_tls_but_on_a_unix_socket(start, installe
         connected(server, installed).get_settings("alice")
 
 
-def test_refusals_name_the_caller_and_how_they_came(start, installed):
-    auditor = {"name": "auditor", "dns": "audit.example.org", "applications": "*", "methods": "*"}
-    server = start(configuration=installed.configuration(caller("shop", spiffe=SHOP), auditor))
-    shop = connected(server, installed, installed.authority.issue("shop", uris=[SHOP]))
-    shop.application_id = "bank"
-    with refused(PERMISSION_DENIED):
-        shop.get_settings("alice")
-    with refused(UNAUTHENTICATED):
-        connected(server, installed, installed.authority.issue("x", uris=["spiffe://x/y"])).get_settings("alice")
-    with refused(UNAUTHENTICATED):
-        connected(server, installed).get_settings("alice")
-    auditor = connected(server, installed, installed.authority.issue("audit", hosts=["audit.example.org"]))
-    # What is committed later is durable later.
-    auditor.set_secret("alice", passcode("2468"))
-    only_refusals = administration_pb2.EventFilter(kinds=["call.refused"])
-    listed = auditor.administration.ListEvents(administration_pb2.ListEventsRequest(filter=only_refusals)).events
-    assert [(event.caller, event.details["peer"], event.details["reason"]) for event in listed] == [
-        ("shop", "mutual_tls", "APPLICATION_NOT_GRANTED"),
-        ("unknown", "mutual_tls", "CERTIFICATE_UNKNOWN"),
-        ("unknown", "tls", "CREDENTIALS_MISSING"),
-    ]
-
-
 # Files
 
 
@@ -330,88 +260,6 @@ def test_certificates_are_reloaded_under_load_and_no_call_fails(start, installed
 
 
 # A connection stands as long as its client's certificate, and as long as somebody vouches for that
-
-LEAVE_SECONDS = 60
-
-
-class Connection:
-    """A caller on a channel of its own, whose state can be awaited."""
-
-    def __init__(self, server, installed, certificate):
-        self.channel = server.channel(authority=installed.authority, certificate=certificate)
-        self.caller = caller_with(self.channel, "shop")
-        self._states = queue.Queue()
-        self.caller.get_settings("alice")
-        self.channel.subscribe(self._states.put)
-
-    def wait_until_left(self):
-        """Until the server's GOAWAY: a stock client leaves a connection then, and calls on another."""
-        while self._states.get(timeout=LEAVE_SECONDS) == READY:
-            pass
-
-    def is_there(self):
-        states = [READY]
-        with contextlib.suppress(queue.Empty):
-            while True:
-                states.append(self._states.get_nowait())
-        return set(states) == {READY}
-
-
-def watching_for_seconds(server, installed):
-    """By a certificate that is over soon: the connection, and a watch on it. A busy machine may take longer than a short one
-    lasts, and gets a longer one."""
-    request = administration_pb2.WatchEventsRequest(filter=administration_pb2.EventFilter(application_id="shop"))
-
-    def watching(seconds):
-        brief = Connection(server, installed, installed.authority.issue("brief", uris=[SHOP], seconds=seconds))
-        watch = brief.caller.administration.WatchEvents(request, timeout=LEAVE_SECONDS)
-        # Until the service has taken the call.
-        watch.initial_metadata()
-        if not watch.is_active():
-            raise watch
-        return brief, watch
-
-    for seconds in (6, 20):
-        with contextlib.suppress(grpc.RpcError):
-            return watching(seconds)
-    return watching(45)
-
-
-def test_a_connection_ends_with_its_clients_certificate(start, installed):
-    server = start(configuration=installed.configuration(client_certificates="required"))
-    lasting = Connection(server, installed, installed.authority.issue("lasting", uris=[SHOP]))
-    brief, watch = watching_for_seconds(server, installed)
-    # A call that ends by itself has ten seconds more. A watch never does: it ends with where to go on.
-    with refused(UNAVAILABLE):
-        list(watch)
-    assert "resume with after_sequence" in watch.details()
-    brief.wait_until_left()
-    # Nor does it come back.
-    with refused(UNAVAILABLE):
-        brief.caller.get_settings("alice")
-    assert lasting.is_there()
-    assert lasting.caller.get_settings("alice")
-
-
-def test_a_reload_that_takes_an_authority_away_ends_its_connections(start, installed, tmp_path):
-    other = Authority(tmp_path, "other")
-    clients = tmp_path / "clients.pem"
-    clients.write_bytes(installed.authority.pem + other.pem)
-    configuration = installed.configuration(client_certificates="required")
-    configuration["tls"]["client_authorities"] = str(clients)
-    server = start(configuration=configuration)
-    leaving = Connection(server, installed, installed.authority.issue("leaving", uris=[SHOP]))
-    staying = Connection(server, installed, other.issue("staying", uris=[SHOP]))
-    server.reload()
-    assert leaving.is_there()
-
-    clients.write_bytes(other.pem)
-    server.reload()
-    leaving.wait_until_left()
-    with refused(UNAVAILABLE):
-        leaving.caller.get_settings("alice")
-    assert staying.caller.get_settings("alice")
-    assert staying.is_there()
 
 
 @pytest.mark.parametrize("broken", ["certificate", "key", "another key", "missing"])

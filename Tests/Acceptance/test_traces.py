@@ -10,15 +10,13 @@ import pytest
 from support.addresses import own_host
 from support.caller import Caller
 from support.certificates import Authority
-from support.collector import SPAN_SECONDS, Collector, attributes
+from support.collector import Collector, attributes
 from support.configuration import BAD_CONFIGURATION, write
-from support.http import request
 from support.phone import Phone
 from support.server import run, run_to_end
 from support.stubs import evaluation_pb2
 
 SERVER, INTERNAL = 2, 1
-ERROR = 2
 SERVICE = "touchstone.v1.EvaluationService"
 
 
@@ -108,51 +106,6 @@ def test_a_login_is_in_the_trace_of_its_caller(start, collector):
     assert f"trace_id={trace.trace_id.hex()}" in server.next_error("evaluation.succeeded")
 
 
-def test_calls_without_a_trace_begin_one_if_they_are_of_the_sample(start, collector):
-    server = start(configuration=traces(collector.endpoint, sample=1))
-    caller, phone = Caller(server.channel(), "shop"), Phone()
-    caller.bind(phone)
-    for _ in range(3):
-        caller.login(phone)
-    found = collector.wait_for(3, of(f"{SERVICE}/SubmitAttempt"))
-    assert len({span.trace_id for span in found}) == 3
-    assert all(span.parent_span_id == b"" and any(span.trace_id) for span in found)
-
-
-def test_what_is_not_sampled_has_no_spans(start, collector):
-    server = start(configuration=traces(collector.endpoint, sample=0), arguments=["--http", "127.0.0.1:0"], http=1)
-    phone = Phone()
-    Caller(server.channel(), "shop").bind(phone)
-    Trace(is_sampled=False).caller(server).login(phone)
-    trace = Trace()
-    trace.caller(server).login(phone)
-    found = collector.wait_for(1, of(f"{SERVICE}/SubmitAttempt"))
-    assert {span.trace_id for span in collector.spans} == {found[0].trace_id} == {trace.trace_id}
-    exported = wait_for_metric(server, "touchstone_trace_spans_exported_total")
-    assert exported >= len(found)
-
-
-def wait_for_metric(server, series, least=1):
-    """The number of one series, once it is high enough. Nothing tells when a number changes."""
-    end = time.monotonic() + SPAN_SECONDS
-    while time.monotonic() < end:
-        for line in request(server.urls[0], "/metrics").text.splitlines():
-            if line.startswith(f"{series} ") and float(line.removeprefix(f"{series} ")) >= least:
-                return float(line.removeprefix(f"{series} "))
-        time.sleep(0.05)
-    raise AssertionError(f"{series} stays below {least}")
-
-
-def test_a_refused_call_has_its_status(start, collector):
-    server = start(configuration=traces(collector.endpoint, sample=0))
-    trace = Trace()
-    with pytest.raises(grpc.RpcError):
-        trace.caller(server).begin(Phone(), profile_id="alice", policy="unknown")
-    (span,) = collector.wait_for(1, of(f"{SERVICE}/BeginEvaluation"))
-    assert attributes(span)["rpc.grpc.status_code"] == grpc.StatusCode.INVALID_ARGUMENT.value[0]
-    assert span.status.code != ERROR
-
-
 def test_a_collector_over_tls(start, tmp_path):
     authority = Authority(tmp_path)
     collector = Collector(certificate=authority.issue_server("collector"))
@@ -201,16 +154,6 @@ def test_what_was_traced_before_the_end_arrives(start, collector):
     Caller(server.channel(), "shop").bind(Phone())
     server.terminate()
     assert [span.name for span in collector.spans if span.kind == SERVER]
-
-
-def test_spans_that_the_collector_rejects_are_counted(start):
-    collector = Collector(rejected=2)
-    try:
-        server = start(configuration=traces(collector.endpoint, sample=1), arguments=["--http", "127.0.0.1:0"], http=1)
-        Caller(server.channel(), "shop").bind(Phone())
-        wait_for_metric(server, 'touchstone_trace_spans_dropped_total{reason="refused"}', least=2)
-    finally:
-        collector.close()
 
 
 def test_authorities_that_are_none(tmp_path):
