@@ -194,11 +194,11 @@ public final class SQLiteStore: Store {
   }
 
   public func sweep(before time: UnixTime, completion: @escaping Completion<SweepResult>) {
-    writes.submit(.sweep(before: time, completion))
+    writes.submit(.upkeep(Upkeep(completion) { writer throws(SQLiteError) in try writer.sweep(before: time) }))
   }
 
   public func drop(_ archived: ArchivedEvents, completion: @escaping Completion<Void>) {
-    writes.submit(.drop(archived, completion))
+    writes.submit(.upkeep(Upkeep(completion) { writer throws(SQLiteError) in try writer.drop(archived) }))
   }
 
   /// No other process has the data directory.
@@ -207,17 +207,18 @@ public final class SQLiteStore: Store {
   }
 
   public func probe(completion: @escaping Completion<Void>) {
-    writes.submit(.probe(completion))
+    writes.submit(.upkeep(Upkeep(isProbe: true, completion) { writer throws(SQLiteError) in try writer.probe() }))
   }
 
   public func keyCheck(initially check: [UInt8], completion: @escaping Completion<[UInt8]>) {
-    writes.submit(.keyCheck(check, completion))
+    writes.submit(
+      .upkeep(Upkeep(completion) { writer throws(SQLiteError) in try writer.keyCheck(initially: check) }))
   }
 
   public func signAccounts(with keys: AccountKeys, completion: @escaping Completion<UInt64?>) {
     do throws(StoreError) {
       try signer.use(keys)
-      writes.submit(.beginSigning(completion))
+      writes.submit(.upkeep(Upkeep(completion) { writer throws(SQLiteError) in try writer.beginSigning() }))
     } catch {
       completion(.failure(error))
     }
@@ -244,16 +245,18 @@ public final class SQLiteStore: Store {
   private func records(of subject: AttemptSubject, _ vendor: Vendor) throws(StoreError) -> AttemptRecords {
     let binding = try binding(of: subject)
     let name = subject.profileName(ofBinding: binding?.value.profileID)
+    let profile = ProfileKey(applicationID: name.applicationID, profileID: name.profileID)
     return AttemptRecords(
       binding: binding,
       device: try knownDevice(binding?.value.deviceID ?? DeviceRecord.placeholder.deviceID, of: vendor),
-      profile: try knownProfile(name.applicationID, name.profileID), evaluation: nil)
+      profile: try found(profile) ?? SharedRecord(profile.unknown), evaluation: nil)
   }
 
   private func binding(of subject: AttemptSubject) throws(StoreError) -> SharedRecord<BindingRecord>? {
     switch subject {
     case .binding(let applicationID, let bindingID):
-      guard let binding = try binding(bindingID), Identifier.areEqual(binding.value.applicationID, applicationID)
+      guard let binding = try found(ByteString(bindingID)),
+        Identifier.areEqual(binding.value.applicationID, applicationID)
       else { return nil }
       return binding
     case .profile: return nil
@@ -264,47 +267,20 @@ public final class SQLiteStore: Store {
     }
   }
 
-  private func binding(_ id: String) throws(StoreError) -> SharedRecord<BindingRecord>? {
-    let key = ByteString(id)
-    switch committed.binding(key) {
-    case .present(let binding): return binding
-    case .absent: return nil
-    case .unknown:
-      return try committed.fillingBinding(key) { () throws(StoreError) in
-        try readers.read { reader throws(SQLiteError) in try reader.binding(id: id) }
-      }
-    }
-  }
-
   /// Version 0 where nothing is known of it.
   private func knownDevice(_ id: String, of vendor: Vendor) throws(StoreError) -> SharedRecord<DeviceRecord> {
     guard id != DeviceRecord.placeholder.deviceID else { return SharedRecord(.placeholder) }
     let key = DeviceKey(vendor: vendor, deviceID: id)
-    switch committed.device(key) {
-    case .present(let device): return device
-    case .absent: return SharedRecord(DeviceRecord(deviceID: id, vendor: vendor))
-    case .unknown:
-      return try committed.fillingDevice(key) { () throws(StoreError) in
-        try readers.read { reader throws(SQLiteError) in try reader.device(id: id, vendor: vendor) }
-          ?? DeviceRecord(deviceID: id, vendor: vendor)
-      }
-    }
+    return try found(key) ?? SharedRecord(key.unknown)
   }
 
-  /// Version 0 where nothing is known of it.
-  private func knownProfile(
-    _ applicationID: String, _ profileID: String
-  ) throws(StoreError) -> SharedRecord<ProfileRecord> {
-    let key = ProfileKey(applicationID: applicationID, profileID: profileID)
-    switch committed.profile(key) {
-    case .present(let profile): return profile
-    case .absent: return SharedRecord(ProfileRecord(applicationID: applicationID, profileID: profileID))
+  private func found<Key: RecordKey>(_ key: Key) throws(StoreError) -> SharedRecord<Key.Record>? {
+    switch committed.lookUp(key) {
+    case .present(let record): record
+    case .absent: nil
     case .unknown:
-      return try committed.fillingProfile(key) { () throws(StoreError) in
-        let profile = try readers.read { reader throws(SQLiteError) in
-          try reader.profile(applicationID: applicationID, profileID: profileID)
-        }
-        return profile ?? ProfileRecord(applicationID: applicationID, profileID: profileID)
+      try committed.filling(key) { () throws(StoreError) in
+        try readers.read { reader throws(SQLiteError) in try key.read(by: reader) }
       }
     }
   }

@@ -86,7 +86,7 @@ struct ErasureTests {
       try await fill(store, "somebody 1.")
       do {
         let reader = try SQLiteConnection(path: "\(directory)/touchstone.db", access: .readOnly)
-        let select = try Statement("SELECT * FROM events", on: reader)
+        let select = Statement("SELECT * FROM events", on: reader)
         #expect(try select.next() != nil)
         try await store.commit(.eraseProfile(.sample("somebody 1.")))
         #expect(try occurs("somebody 1.", in: directory))

@@ -45,7 +45,7 @@ struct ListReaderTests {
     try await withTemporaryDirectory { directory in
       try await SQLiteStore.open(directory: directory).close()
       let connection = try SQLiteConnection(path: "\(directory)/touchstone.db", access: .readOnly)
-      let plan = try Statement("EXPLAIN QUERY PLAN \(query)", on: connection)
+      let plan = Statement("EXPLAIN QUERY PLAN \(query)", on: connection)
       var steps: [String] = []
       while var row = try plan.next() {
         for _ in 0..<3 { _ = row.integer() }

@@ -20,13 +20,13 @@ struct RecentRecordsTests {
   /// The writer published while a reader was reading: the reader may have seen what was there before.
   @Test mutating func whatWasReadBeforeAPublicationIsNotKept() {
     let revision = records.revision
-    records.publish(.sample("a", failures: 2, version: 2), for: ByteString("a"))
+    records.publish(SharedRecord(.sample("a", failures: 2, version: 2)), for: ByteString("a"))
     records.fill(SharedRecord(.sample("a", failures: 1, version: 1)), for: ByteString("a"), readAt: revision)
     #expect(state("a") == "version 2")
   }
 
   @Test mutating func aChangeOfWhatIsHereIsSeenAndOfOthersIsNot() {
-    records.publish(.sample("a", failures: 1, version: 1), for: ByteString("a"))
+    records.publish(SharedRecord(.sample("a", failures: 1, version: 1)), for: ByteString("a"))
     records.publish(for: ByteString("a")) { $0.version = 7 }
     records.publish(for: ByteString("b")) { $0.version = 7 }
     #expect(state("a") == "version 7")
@@ -34,9 +34,10 @@ struct RecentRecordsTests {
   }
 
   @Test mutating func itStaysWithinItsBoundAndKeepsWhatIsUsed() {
-    records.publish(.sample("hot", failures: 0, version: 1), for: ByteString("hot"))
+    records.publish(SharedRecord(.sample("hot", failures: 0, version: 1)), for: ByteString("hot"))
     for number in 0..<1_000 {
-      records.publish(.sample("\(number)", failures: 0, version: 1), for: ByteString("\(number)"))
+      let record = SharedRecord(DeviceRecord.sample("\(number)", failures: 0, version: 1))
+      records.publish(record, for: ByteString("\(number)"))
       #expect(records.count <= 8)
       #expect(state("hot") == "version 1")
     }

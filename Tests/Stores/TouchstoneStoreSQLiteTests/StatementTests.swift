@@ -11,12 +11,12 @@ struct StatementTests {
     try await withTemporaryDirectory { directory in
       let connection = try SQLiteConnection(path: "\(directory)/values.db", access: .create)
       try connection.execute("CREATE TABLE bound (number INTEGER, text TEXT NOT NULL, blob BLOB NOT NULL)")
-      let insert = try Statement("INSERT INTO bound VALUES (?, ?, ?)", on: connection)
+      let insert = Statement("INSERT INTO bound VALUES (?, ?, ?)", on: connection)
       let values = Self.sizes.flatMap { text in Self.sizes.map { blob in (text: text, blob: blob) } }
       for (number, size) in values.enumerated() {
         try insert.bind(number).bind(Self.text(number, size.text)).bind(Self.blob(number, size.blob)).run()
       }
-      let select = try Statement("SELECT text, blob FROM bound WHERE number = ?", on: connection)
+      let select = Statement("SELECT text, blob FROM bound WHERE number = ?", on: connection)
       for (number, size) in values.enumerated() {
         let found = try select.bind(number).first { row in (row.text(), row.blob()) }
         #expect(found?.0 == Self.text(number, size.text))

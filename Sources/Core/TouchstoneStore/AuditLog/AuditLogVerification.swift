@@ -10,25 +10,25 @@ public struct AuditLogVerification: Sendable, Hashable {
   /// The end of the log. Note it elsewhere: an attacker with write access to the whole log cannot change the note.
   public var head: EventChain.Head
   /// The archived events that erasures account for: see `EventChainVerifier.take(accounts:)`.
-  public var earlierAccounts: [AccountedErasure] = []
+  public var earlierAccounts: [AccountedErasure]
   /// The findings about the accounts' signatures.
-  public var accounts = AccountReview.none
+  public var accounts: AccountReview
   /// `nil`: every event is as it was written, and there are no others.
   public var fault: EventChainVerifier.Fault?
 
-  /// Before anything was read.
-  package init(start: EventChain.Head, head: EventChain.Head) {
+  /// - Parameter verifier: `nil`: it has read nothing. A fault may concern an event before those that it accepted.
+  package init(
+    from start: EventChain.Head, through head: EventChain.Head, _ verifier: EventChainVerifier?,
+    fault: EventChainVerifier.Fault?, accounts: AccountReview
+  ) {
     self.start = start
     self.head = head
-    verifiedCount = 0
-    erasedCount = 0
-  }
-
-  /// The verifier's result. A fault may concern an event before those that it accepted.
-  package mutating func count(_ verifier: EventChainVerifier) {
-    verifiedCount = fault.map { min($0.wholeCount(after: start), verifier.verifiedCount) } ?? verifier.verifiedCount
-    erasedCount = verifier.erasedCount
-    earlierAccounts = verifier.earlierAccounts
+    self.fault = fault
+    self.accounts = accounts
+    let verified = verifier?.verifiedCount ?? 0
+    verifiedCount = fault.map { min($0.wholeCount(after: start), verified) } ?? verified
+    erasedCount = verifier?.erasedCount ?? 0
+    earlierAccounts = verifier?.earlierAccounts ?? []
   }
 }
 

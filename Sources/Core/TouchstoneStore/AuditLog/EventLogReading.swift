@@ -10,6 +10,7 @@ package struct EventLogReading: Sendable {
 
   /// The end of the log when the reading began.
   package let head: EventChain.Head
+  private let start: EventChain.Head
   /// The event before the reading's first one.
   private let beginning: UInt64
   private let isFromStart: Bool
@@ -33,6 +34,7 @@ package struct EventLogReading: Sendable {
     keptAfter start: EventChain.Head, through head: EventChain.Head, outlier: UInt64? = nil,
     maximumEvents: UInt64 = .max, accounts review: AccountReview = .none
   ) {
+    self.start = start
     self.head = head
     self.outlier = outlier
     self.review = review
@@ -60,11 +62,27 @@ package struct EventLogReading: Sendable {
 
   package var accounts: AccountReview { verifier?.accounts ?? review }
 
-  /// The verifier's result.
-  package func count(in verification: inout AuditLogVerification) {
-    verification.fault = fault
-    verification.accounts = accounts
-    if let verifier { verification.count(verifier) }
+  /// The result so far.
+  package var verification: AuditLogVerification {
+    AuditLogVerification(from: start, through: head, verifier, fault: fault, accounts: accounts)
+  }
+
+  /// The result for a start, which has to refuse a log that is not as it was written.
+  ///
+  /// - Parameters, of a log of which only the latest part was read:
+  ///   - latestArchiving: the latest account of an archiving, which moved the log's beginning.
+  ///   - firstSigning: the event from which on accounts are signed, if none was read.
+  package func resultAtStart(
+    latestArchiving: EventRecord?, firstSigning: EventRecord?
+  ) -> (fault: EventChainVerifier.Fault?, accounts: AccountReview) {
+    guard fault == nil, !isOfAll else { return (fault, accounts) }
+    var accounts = accounts
+    if accounts.firstSigned == nil {
+      for record in [latestArchiving, firstSigning] { if let record { accounts.note(signed: record) } }
+    }
+    let isWhole =
+      start == .genesis || latestArchiving?.event.map { ArchivedEvents.isAccount(of: start, $0) } == true
+    return (isWhole ? nil : .dropped(through: start.sequence), accounts)
   }
 
   private mutating func attempt(_ body: (inout Self) throws(EventChainVerifier.Fault) -> Void) {

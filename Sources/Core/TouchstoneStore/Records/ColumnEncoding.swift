@@ -42,10 +42,7 @@ extension PasskeyRecord {
     if isBackedUp { flags |= Self.backedUpFlag }
     if attestation != nil { flags |= Self.attestedFlag }
     bytes.append(flags)
-    for part in [credentialID, publicKey, aaguid] {
-      bytes.append(bigEndian: UInt32(part.count))
-      bytes += part
-    }
+    for part in [credentialID, publicKey, aaguid] { bytes.append(lengthPrefixed: part) }
     bytes.append(lengthPrefixed: rpID)
     bytes += attestation?.encoded ?? []
     for transport in transports { bytes.append(lengthPrefixed: transport) }
@@ -89,10 +86,7 @@ extension [HardwareKeyRecord] {
       if key.mlDSA65PublicKey != nil { first |= Self.hybridFlag }
       bytes += [first, UInt8(key.publicKey.count)]
       bytes += key.publicKey
-      if let otherHalf = key.mlDSA65PublicKey {
-        bytes.append(bigEndian: UInt32(otherHalf.count))
-        bytes += otherHalf
-      }
+      if let otherHalf = key.mlDSA65PublicKey { bytes.append(lengthPrefixed: otherHalf) }
       if let attestation = key.attestation { bytes += attestation.encoded }
     }
     return bytes
@@ -109,9 +103,8 @@ extension [HardwareKeyRecord] {
       var key = HardwareKeyRecord(publicKey: [UInt8](rest.prefix(Int(length))), protection: protection)
       rest = rest.dropFirst(Int(length))
       if first & Self.hybridFlag != 0 {
-        guard let length = rest.popLength(), rest.count >= length else { return nil }
-        key.mlDSA65PublicKey = [UInt8](rest.prefix(length))
-        rest = rest.dropFirst(length)
+        guard let otherHalf = rest.popBytes() else { return nil }
+        key.mlDSA65PublicKey = otherHalf
       }
       if first & Self.attestedFlag != 0 {
         guard let attestation = KeyAttestationRecord(popping: &rest) else { return nil }
@@ -132,16 +125,15 @@ extension KeyAttestationRecord {
       encodedFacts.append(lengthPrefixed: fact.value)
     }
     var bytes = [level.rawValue | (isOfListedApp ? Self.listedAppFlag : 0)]
-    bytes.append(bigEndian: UInt32(encodedFacts.count))
-    return bytes + encodedFacts
+    bytes.append(lengthPrefixed: encodedFacts)
+    return bytes
   }
 
   fileprivate init?(popping rest: inout ArraySlice<UInt8>) {
     guard let first = rest.popFirst(), let level = ProofLevel(rawValue: first & ~Self.listedAppFlag),
-      let length = rest.popLength(), rest.count >= length
+      let encodedFacts = rest.popBytes()
     else { return nil }
-    var facts = rest.prefix(length)
-    rest = rest.dropFirst(length)
+    var facts = encodedFacts[...]
     self.init(level: level, isOfListedApp: first & Self.listedAppFlag != 0, facts: [])
     while !facts.isEmpty {
       guard let name = facts.popLengthPrefixed(), let value = facts.popLengthPrefixed() else { return nil }
@@ -154,16 +146,14 @@ extension KeyAttestationRecord {
 extension AppAttestRecord {
   public var encoded: [UInt8] {
     var bytes: [UInt8] = []
-    for field in [keyID, publicKey, [UInt8](appID.utf8), [UInt8](environment.utf8)] {
-      bytes.append(bigEndian: UInt32(field.count))
-      bytes += field
-    }
+    for field in [keyID, publicKey] { bytes.append(lengthPrefixed: field) }
+    for field in [appID, environment] { bytes.append(lengthPrefixed: field) }
     return bytes
   }
 
   public init?(encoded: [UInt8]) {
     var rest = encoded[...]
-    guard let keyID = rest.popLengthPrefixedBytes(), let publicKey = rest.popLengthPrefixedBytes(),
+    guard let keyID = rest.popBytes(), let publicKey = rest.popBytes(),
       let appID = rest.popLengthPrefixed(), let environment = rest.popLengthPrefixed(), rest.isEmpty
     else { return nil }
     self.init(keyID: keyID, publicKey: publicKey, appID: appID, environment: environment)
@@ -191,6 +181,41 @@ extension [EventDetail] {
   }
 }
 
+/// The salt, then the event's columns in their order, each with its length in front: four bytes, big-endian. A time has
+/// eight bytes, big-endian.
+extension EventDraft {
+  package func encoded(salt: UniqueID) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(lengthPrefixed: salt.bytes)
+    bytes.append(bigEndian: UInt32(8))
+    bytes.append(bigEndian: time.microseconds)
+    for text in [kind, applicationID, profileID, deviceID, bindingID, caller] { bytes.append(lengthPrefixed: text) }
+    bytes.append(lengthPrefixed: details.encoded)
+    return bytes
+  }
+
+  package static func pop(from rest: inout ArraySlice<UInt8>) -> (event: EventDraft, salt: UniqueID)? {
+    guard let salt = rest.popBytes().flatMap({ UniqueID(bytes: $0) }), let time = rest.popBytes(), time.count == 8,
+      let kind = rest.popLengthPrefixed(), let applicationID = rest.popLengthPrefixed(),
+      let profileID = rest.popLengthPrefixed(), let deviceID = rest.popLengthPrefixed(),
+      let bindingID = rest.popLengthPrefixed(), let caller = rest.popLengthPrefixed(),
+      let details = rest.popBytes().flatMap({ [EventDetail](encoded: $0) })
+    else { return nil }
+    let microseconds = Int64(bitPattern: time.reduce(0) { $0 << 8 | UInt64($1) })
+    let event = EventDraft(
+      time: UnixTime(microseconds: microseconds), kind: kind, applicationID: applicationID, profileID: profileID,
+      deviceID: deviceID, bindingID: bindingID, caller: caller, details: details)
+    return (event, salt)
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func append(lengthPrefixed bytes: [UInt8]) {
+    append(bigEndian: UInt32(bytes.count))
+    self += bytes
+  }
+}
+
 extension ArraySlice<UInt8> {
   /// Four bytes, big-endian.
   fileprivate mutating func popLength() -> Int? {
@@ -207,13 +232,6 @@ extension ArraySlice<UInt8> {
   }
 
   fileprivate mutating func popLengthPrefixed() -> String? {
-    popLengthPrefixedBytes().map { String(decoding: $0, as: UTF8.self) }
-  }
-
-  fileprivate mutating func popLengthPrefixedBytes() -> [UInt8]? {
-    let length = prefix(4).reduce(0) { $0 << 8 | Int($1) }
-    guard count >= 4 + length else { return nil }
-    defer { removeFirst(4 + length) }
-    return [UInt8](dropFirst(4).prefix(length))
+    popBytes().map { String(decoding: $0, as: UTF8.self) }
   }
 }

@@ -16,14 +16,12 @@ struct UnsealedEvents: Sendable {
 
   init(_ row: inout Row) throws(PostgresError) {
     id = row.blob()
-    var reader = PackedRowReader(row.blob())
+    var rest = row.blob()[...]
     var events: [(event: EventDraft, salt: UniqueID)] = []
     repeat {
-      guard let salt = UniqueID(bytes: reader.blob()), let event = try? EventDraft(&reader), !reader.isBroken else {
-        throw Self.unreadable(id)
-      }
-      events.append((event, salt))
-    } while !reader.isAtEnd
+      guard let event = EventDraft.pop(from: &rest) else { throw Self.unreadable(id) }
+      events.append(event)
+    } while !rest.isEmpty
     self.events = events
   }
 
@@ -50,7 +48,7 @@ struct UnsealedEvents: Sendable {
       row = []
     }
     for event in events {
-      let bytes = PackedRowWriter().bind(event, salt: .random()).bytes
+      let bytes = event.encoded(salt: .random())
       if !row.isEmpty, row.count + bytes.count > maximumBytesInRow { endRow() }
       row += bytes
     }

@@ -68,8 +68,8 @@ struct LockedEventChain {
   /// Another process may have begun to sign accounts.
   func update(_ signer: AccountSigner) async throws(PostgresError) {
     guard signer.isSigningUnknown else { return }
-    let signings = try await PostgresAuditLogReader(session: session).signings()
-    if signings.contains(where: \.isSignedAccount) { signer.noteSigned() }
+    let (archiving, signing) = try await PostgresAuditLogReader(session: session).accountsByIndex()
+    if archiving?.isSignedAccount == true || signing?.isSignedAccount == true { signer.noteSigned() }
   }
 
   /// Ends the transaction.

@@ -23,14 +23,31 @@ struct PostgresAuditLogReader {
   var accounts = AccountReview.none
 
   func verification() async throws(PostgresError) -> AuditLogVerification {
-    var verification = try await verification(from: start())
+    var verification = try await read(maximumEvents: .max, accounts).verification
     // Events that were archived and dropped during this reading are no loss.
-    while verification.fault != nil, case let start = try await start(),
-      start.sequence > verification.start.sequence
-    {
-      verification = try await self.verification(from: start)
+    while verification.fault != nil, try await start().sequence > verification.start.sequence {
+      verification = try await read(maximumEvents: .max, accounts).verification
     }
     return verification
+  }
+
+  /// Verifies the whole log or, if it is long, its latest part, for a start. Reads in a transaction that sees one
+  /// moment, and collects the accounts.
+  func checkAtStart() async throws(PostgresError) -> (fault: EventChainVerifier.Fault?, accounts: AccountReview) {
+    let reading = try await read(maximumEvents: EventLogReading.maximumEventsAtStart, .collecting)
+    let (archiving, signing) = try await accountsByIndex()
+    return reading.resultAtStart(latestArchiving: archiving, firstSigning: signing)
+  }
+
+  private func read(
+    maximumEvents: UInt64, _ accounts: AccountReview
+  ) async throws(PostgresError) -> EventLogReading {
+    let start = try await start()
+    let (head, outlier) = try await end()
+    var reading = EventLogReading(
+      keptAfter: start, through: head, outlier: outlier, maximumEvents: maximumEvents, accounts: accounts)
+    while let position = reading.next { reading.take(try await page(after: position)) }
+    return reading
   }
 
   func unreadableUnsealedEvent() async throws(PostgresError) -> PostgresError? {
@@ -51,30 +68,6 @@ struct PostgresAuditLogReader {
     return EventChain.Head(&row)
   }
 
-  private func verification(from start: EventChain.Head) async throws(PostgresError) -> AuditLogVerification {
-    let (head, outlier) = try await end()
-    var reading = EventLogReading(keptAfter: start, through: head, outlier: outlier, accounts: accounts)
-    while let position = reading.next { reading.take(try await page(after: position)) }
-    var verification = AuditLogVerification(start: start, head: head)
-    reading.count(in: &verification)
-    return verification
-  }
-
-  /// Verifies the whole log or, if it is long, its latest part, for a start. Reads in a transaction that sees one
-  /// moment, and collects the accounts.
-  func checkAtStart() async throws(PostgresError) -> (fault: EventChainVerifier.Fault?, accounts: AccountReview) {
-    let start = try await start()
-    let (head, outlier) = try await end()
-    var reading = EventLogReading(
-      keptAfter: start, through: head, outlier: outlier, maximumEvents: EventLogReading.maximumEventsAtStart,
-      accounts: .collecting)
-    while let position = reading.next { reading.take(try await page(after: position)) }
-    if reading.fault != nil || reading.isOfAll { return (reading.fault, reading.accounts) }
-    var accounts = reading.accounts
-    if accounts.firstSigned == nil { for record in try await signings() { accounts.note(signed: record) } }
-    return (try await hasAccount(of: start) ? nil : .dropped(through: start.sequence), accounts)
-  }
-
   /// The end, and an event after it or before the first one.
   private func end() async throws(PostgresError) -> (EventChain.Head, outlier: UInt64?) {
     let results = try await session.run([StatementCall(.selectEventChain), StatementCall(.selectEventsBeyond)])
@@ -83,20 +76,16 @@ struct PostgresAuditLogReader {
     return (EventChain.Head(&row), outlier.map { UInt64(bitPattern: $0) })
   }
 
-  /// Whether the events before the kept ones were archived: the latest archiving moved the log's beginning here.
-  private func hasAccount(of start: EventChain.Head) async throws(PostgresError) -> Bool {
-    guard start != .genesis else { return true }
-    let results = try await session.run([StatementCall(.selectLatestArchiving)])
-    let latest = try results.first?.map { row throws(PostgresError) in try EventRecord(&row) }.first?.event
-    return latest.map { ArchivedEvents.isAccount(of: start, $0) } ?? false
-  }
-
-  /// The event after which accounts are signed, and the latest archiving, which is signed if that event was archived.
-  /// Indexes find both.
-  func signings() async throws(PostgresError) -> [EventRecord] {
-    let results = try await session.run([StatementCall(.selectSignings).bind(EventDraft.signingKind)])
-    // The verification reports an event that cannot be read.
-    return try results.first?.map { row in try? EventRecord(&row) }.compactMap(\.self) ?? []
+  /// The latest archiving, and the event after which accounts are signed. Indexes find both. The verification reports
+  /// an event that cannot be read.
+  func accountsByIndex() async throws(PostgresError) -> (latestArchiving: EventRecord?, firstSigning: EventRecord?) {
+    let calls = [
+      StatementCall(.selectLatestArchiving), StatementCall(.selectFirstSigning).bind(EventDraft.signingKind),
+    ]
+    let found = try await session.run(calls).map { result throws(PostgresError) in
+      try result.map { row in try? EventRecord(&row) }.first ?? nil
+    }
+    return (found.first ?? nil, found.last ?? nil)
   }
 
   /// Returns `nil` for a row that cannot be read as an event.

@@ -93,15 +93,12 @@ extension Statement {
     \(selectFromEvents) WHERE sequence > (SELECT sequence FROM event_archive) AND \(Schema.isArchiving)
     ORDER BY sequence DESC LIMIT 1
     """)
-  /// The event after which accounts are signed, and the latest archiving.
-  static let selectSignings = Statement(
-    "select_signings",
+  /// The event after which accounts are signed.
+  static let selectFirstSigning = Statement(
+    "select_first_signing",
     """
-    (\(selectFromEvents) WHERE application_id = ''::BYTEA AND profile_id = ''::BYTEA AND kind = $1
-      AND sequence > (SELECT sequence FROM event_archive) ORDER BY sequence LIMIT 1)
-    UNION ALL
-    (\(selectFromEvents) WHERE sequence > (SELECT sequence FROM event_archive) AND \(Schema.isArchiving)
-      ORDER BY sequence DESC LIMIT 1)
+    \(selectFromEvents) WHERE application_id = ''::BYTEA AND profile_id = ''::BYTEA AND kind = $1
+      AND sequence > (SELECT sequence FROM event_archive) ORDER BY sequence LIMIT 1
     """)
   /// The events of a kind after a sequence that is near the log's end. `OFFSET 0` has them read by their numbers.
   static let selectLastEvents = Statement(
@@ -146,7 +143,7 @@ extension Statement {
     """)
 
   static let archiving = [
-    selectEventArchive, selectLatestArchiving, selectSignings, selectLastEvents, dropEvents, claimArchiving,
+    selectEventArchive, selectLatestArchiving, selectFirstSigning, selectLastEvents, dropEvents, claimArchiving,
     deleteArchivedEvents,
   ]
 

@@ -5,68 +5,59 @@ internal import TouchstoneStore
 
 /// Confined like its connection.
 final class EventLog {
-  private let insert: Statement
-  private let erase: Statement
-  private let setHead: Statement
-  private let setStart: Statement
-  private let selectHead: Statement
-  private let selectStart: Statement
-  private let selectErasures: Statement
-  private let selectLatestArchiving: Statement
-  private let selectSigning: Statement
-  private let selectEnd: Statement
-  private let selectOne: Statement
-  private let selectHash: Statement
-  private let selectAll: Statement
-  private let selectOfApplication: Statement
-  private let selectOfProfile: Statement
-  private let selectSequencesOfProfile: Statement
+  private let connection: SQLiteConnection
 
-  init(on connection: SQLiteConnection) throws(SQLiteError) {
-    func prepare(_ sql: String) throws(SQLiteError) -> Statement { try Statement(sql, on: connection) }
-    insert = try prepare(
-      "INSERT INTO events (\(EventRecord.columns)) VALUES (?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
-    erase = try prepare(
-      """
-      UPDATE events SET digest = ?2, salt = NULL, time = NULL, kind = NULL, application_id = NULL, profile_id = NULL,
-        device_id = NULL, binding_id = NULL, caller = NULL, details = NULL
-      WHERE sequence = ?1
-      """)
-    setHead = try prepare("UPDATE event_chain SET sequence = ?, hash = ?")
-    setStart = try prepare("UPDATE event_archive SET sequence = ?, hash = ?")
-    selectHead = try prepare("SELECT sequence, hash FROM event_chain")
-    selectStart = try prepare("SELECT sequence, hash FROM event_archive")
-    selectErasures = try prepare("SELECT \(EventRecord.columns) FROM events WHERE sequence > ? AND kind = ?")
-    selectEnd = try prepare(
-      """
-      SELECT sequence, hash, coalesce(
-        (SELECT min(sequence) FROM events WHERE sequence > event_chain.sequence),
-        (SELECT min(sequence) FROM events WHERE sequence < 1))
-      FROM event_chain
-      """)
-    let select = "SELECT sequence, kind, \(EventRecord.columns) FROM events"
-    selectOne = try prepare("SELECT \(EventRecord.columns) FROM events WHERE sequence = ?")
-    selectLatestArchiving = try prepare(
-      """
-      SELECT \(EventRecord.columns) FROM events WHERE sequence > ? AND \(Schema.isArchiving)
-      ORDER BY sequence DESC LIMIT 1
-      """)
-    selectSigning = try prepare(
-      """
-      SELECT \(EventRecord.columns) FROM events
-      WHERE \(EventBlock.expression) = ? AND application_id = '' AND profile_id = '' AND kind = ?
-      ORDER BY sequence LIMIT 1
-      """)
-    // Rows of dropped events may still be there.
-    let isAfter = "sequence > max(?, (SELECT sequence FROM event_archive))"
-    selectHash = try prepare("SELECT hash FROM events WHERE sequence = ?")
-    selectAll = try prepare("\(select) WHERE \(isAfter) ORDER BY sequence")
-    let ofApplication = "WHERE \(EventBlock.expression) = ? AND application_id = ?"
-    selectOfApplication = try prepare("\(select) \(ofApplication) AND \(isAfter) ORDER BY sequence")
-    let ofProfile = "\(ofApplication) AND profile_id = ? AND \(isAfter) ORDER BY sequence"
-    selectOfProfile = try prepare("\(select) \(ofProfile)")
-    selectSequencesOfProfile = try prepare("SELECT sequence FROM events \(ofProfile)")
+  init(on connection: SQLiteConnection) {
+    self.connection = connection
   }
+
+  private func statement(_ sql: String) -> Statement { Statement(sql, on: connection) }
+
+  private lazy var insert = statement(
+    "INSERT INTO events (\(EventRecord.columns)) VALUES (?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+  private lazy var erase = statement(
+    """
+    UPDATE events SET digest = ?2, salt = NULL, time = NULL, kind = NULL, application_id = NULL, profile_id = NULL,
+      device_id = NULL, binding_id = NULL, caller = NULL, details = NULL
+    WHERE sequence = ?1
+    """)
+  private lazy var setHead = statement("UPDATE event_chain SET sequence = ?, hash = ?")
+  private lazy var setStart = statement("UPDATE event_archive SET sequence = ?, hash = ?")
+  private lazy var selectHead = statement("SELECT sequence, hash FROM event_chain")
+  private lazy var selectStart = statement("SELECT sequence, hash FROM event_archive")
+  private lazy var selectErasures = statement(
+    "SELECT \(EventRecord.columns) FROM events WHERE sequence > ? AND kind = ?")
+  private lazy var selectEnd = statement(
+    """
+    SELECT sequence, hash, coalesce(
+      (SELECT min(sequence) FROM events WHERE sequence > event_chain.sequence),
+      (SELECT min(sequence) FROM events WHERE sequence < 1))
+    FROM event_chain
+    """)
+  private lazy var selectOne = statement("SELECT \(EventRecord.columns) FROM events WHERE sequence = ?")
+  private lazy var selectHash = statement("SELECT hash FROM events WHERE sequence = ?")
+  private lazy var selectLatestArchiving = statement(
+    """
+    SELECT \(EventRecord.columns) FROM events WHERE sequence > ? AND \(Schema.isArchiving)
+    ORDER BY sequence DESC LIMIT 1
+    """)
+  private lazy var selectSigning = statement(
+    """
+    SELECT \(EventRecord.columns) FROM events
+    WHERE \(EventBlock.expression) = ? AND application_id = '' AND profile_id = '' AND kind = ?
+    ORDER BY sequence LIMIT 1
+    """)
+
+  private static let select = "SELECT sequence, kind, \(EventRecord.columns) FROM events"
+  /// Rows of dropped events may still be there.
+  private static let isAfter = "sequence > max(?, (SELECT sequence FROM event_archive))"
+  private static let ofApplication = "WHERE \(EventBlock.expression) = ? AND application_id = ?"
+  private static let ofProfile = "\(ofApplication) AND profile_id = ? AND \(isAfter) ORDER BY sequence"
+  private lazy var selectAll = statement("\(Self.select) WHERE \(Self.isAfter) ORDER BY sequence")
+  private lazy var selectOfApplication = statement(
+    "\(Self.select) \(Self.ofApplication) AND \(Self.isAfter) ORDER BY sequence")
+  private lazy var selectOfProfile = statement("\(Self.select) \(Self.ofProfile)")
+  private lazy var selectSequencesOfProfile = statement("SELECT sequence FROM events \(Self.ofProfile)")
 
   func append(_ record: EventRecord) throws(SQLiteError) {
     guard case .whole(let event, let salt) = record.content else { preconditionFailure("appended without a content") }
@@ -113,14 +104,6 @@ final class EventLog {
     return false
   }
 
-  /// Whether the events before the kept ones were archived: the latest archiving moved the log's beginning here.
-  private func hasAccount(of start: EventChain.Head) throws(SQLiteError) -> Bool {
-    guard start != .genesis else { return true }
-    let latest = try selectLatestArchiving.bind(start.sequence)
-      .first { row throws(SQLiteError) in try EventRecord(&row) }
-    return latest?.event.map { ArchivedEvents.isAccount(of: start, $0) } ?? false
-  }
-
   // MARK: The end, as a verification needs it
 
   struct End {
@@ -145,26 +128,28 @@ final class EventLog {
   func checkAtStart() throws(SQLiteError) -> (fault: EventChainVerifier.Fault?, accounts: AccountReview) {
     let start = try start()
     let end = try end()
-    var reading = EventLogReading(
-      keptAfter: start, through: end.head, outlier: end.outlier, maximumEvents: EventLogReading.maximumEventsAtStart,
-      accounts: .collecting)
-    while let position = reading.next { reading.take(try records(after: position)) }
-    if reading.fault != nil || reading.isOfAll { return (reading.fault, reading.accounts) }
-    var accounts = reading.accounts
-    if accounts.firstSigned == nil, let signed = try firstSigning(after: start, through: end.head) {
-      accounts.note(signed: signed)
-    }
-    return (try hasAccount(of: start) ? nil : .dropped(through: start.sequence), accounts)
+    let reading = try read(
+      EventLogReading(
+        keptAfter: start, through: end.head, outlier: end.outlier, maximumEvents: EventLogReading.maximumEventsAtStart,
+        accounts: .collecting))
+    // Indexes find both in a few microseconds for each block. The verification reports an event that cannot be read.
+    let archiving = try selectLatestArchiving.bind(start.sequence).first { row in try? EventRecord(&row) }
+    let hasSigned = reading.isOfAll || reading.accounts.firstSigned != nil
+    return reading.resultAtStart(
+      latestArchiving: archiving ?? nil,
+      firstSigning: hasSigned ? nil : try firstSigning(after: start, through: end.head))
   }
 
-  /// The event after which accounts are signed, or a later archiving. Indexes find them in a few microseconds for each
-  /// block.
+  /// Reads its pages until it is finished.
+  func read(_ reading: EventLogReading) throws(SQLiteError) -> EventLogReading {
+    var reading = reading
+    while let position = reading.next { reading.take(try records(after: position)) }
+    return reading
+  }
+
   private func firstSigning(
     after start: EventChain.Head, through end: EventChain.Head
   ) throws(SQLiteError) -> EventRecord? {
-    // The verification reports an event that cannot be read.
-    let archiving = try selectLatestArchiving.bind(start.sequence).first { row in try? EventRecord(&row) }
-    if let archiving = archiving ?? nil, archiving.isSignedAccount { return archiving }
     for block in EventBlock.numbers(after: start.sequence, through: end.sequence) {
       let signing = try selectSigning.bind(block).bind(EventDraft.signingKind)
         .first { row in try? EventRecord(&row) }

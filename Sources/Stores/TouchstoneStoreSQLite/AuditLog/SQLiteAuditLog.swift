@@ -15,47 +15,32 @@ public enum SQLiteAuditLog {
     let path = "\(directory)/\(DataDirectory.databaseName)"
     try DatabaseFile.inspectHeader(path: path, isWritten: false)
     do throws(SQLiteError) {
-      if let verification = try verifyClosed(path, accounts) { return verification }
-      return try verify(path, .readOnly, accounts)
+      return try ClosedFile.reading(path) { access throws(SQLiteError) in try verify(path, access, accounts) }
     } catch {
       throw StoreOpenError(error, path: path)
     }
-  }
-
-  /// Returns `nil` if a service has the file open, or had it open meanwhile.
-  ///
-  /// Even to read, SQLite makes a missing write-ahead log, unless the file is opened as immutable.
-  private static func verifyClosed(
-    _ path: String, _ accounts: AccountReview
-  ) throws(SQLiteError) -> Verification? {
-    guard let file = ClosedFile(path: path) else { return nil }
-    let verification = Result { () throws(SQLiteError) in try verify(path, .readImmutable, accounts) }
-    return ClosedFile(path: path) == file ? try verification.get() : nil
   }
 
   static func verify(
     _ path: String, _ access: SQLiteConnection.Access, _ accounts: AccountReview = .none
   ) throws(SQLiteError) -> Verification {
     let connection = try SQLiteConnection(path: path, access: access)
-    let log = try EventLog(on: connection)
-    var verification = try verify(log, from: log.start(), accounts)
+    let log = EventLog(on: connection)
+    var verification = try verify(log, accounts)
     // Events that were archived and dropped during this reading are no loss.
-    while verification.fault != nil, case let start = try log.start(), start.sequence > verification.start.sequence {
-      verification = try verify(log, from: start, accounts)
+    while verification.fault != nil, try log.start().sequence > verification.start.sequence {
+      verification = try verify(log, accounts)
     }
     if verification.fault == nil { try requireIndexes(of: &verification, on: connection) }
     return verification
   }
 
-  private static func verify(
-    _ log: EventLog, from start: EventChain.Head, _ accounts: AccountReview
-  ) throws(SQLiteError) -> Verification {
+  private static func verify(_ log: EventLog, _ accounts: AccountReview) throws(SQLiteError) -> Verification {
+    let start = try log.start()
     let end = try log.end()
-    var reading = EventLogReading(keptAfter: start, through: end.head, outlier: end.outlier, accounts: accounts)
-    while let position = reading.next { reading.take(try log.records(after: position)) }
-    var verification = Verification(start: start, head: end.head)
-    reading.count(in: &verification)
-    return verification
+    return try log.read(
+      EventLogReading(keptAfter: start, through: end.head, outlier: end.outlier, accounts: accounts)
+    ).verification
   }
 
   /// Lists and erasures find events by the indexes, which the chain of hashes does not cover. Reads the table and its
@@ -63,7 +48,7 @@ public enum SQLiteAuditLog {
   private static func requireIndexes(
     of verification: inout Verification, on connection: SQLiteConnection
   ) throws(SQLiteError) {
-    let check = try Statement("PRAGMA integrity_check(events)", on: connection)
+    let check = Statement("PRAGMA integrity_check(events)", on: connection)
     guard let finding = try check.first({ row in row.text() }), finding != "ok" else { return }
     // "row 7 missing from index events_of_block": a row's number is its event's.
     let words = finding.split(separator: " ")

@@ -14,6 +14,7 @@ final class BatchWriter {
   private let eraser: ProfileEraser
   private var chain: EventChain
   private var effects = BatchEffects()
+  private var now = UnixTime(microseconds: 0)
 
   /// Keys that expire earlier count as used, as this batch left it.
   private var sweptBefore: UnixTime
@@ -22,8 +23,6 @@ final class BatchWriter {
   private let signer: AccountSigner
   private let brokenEventFound: @Sendable (EventChainVerifier.Fault) -> Void
   private let notedFaults = NotedFaults()
-  /// By this batch.
-  private var foundFaults: [EventChainVerifier.Fault] = []
 
   init(
     on connection: SQLiteConnection, committed: CommittedState, signer: AccountSigner, options: SQLiteStoreOptions
@@ -33,11 +32,11 @@ final class BatchWriter {
     self.signer = signer
     clock = options.clock
     brokenEventFound = options.brokenEventFound
-    reader = try RecordReader(on: connection)
-    statements = try WriteStatements(on: connection)
-    events = try EventLog(on: connection)
-    sweeper = try Sweeper(on: connection)
-    eraser = try ProfileEraser(on: connection)
+    reader = RecordReader(on: connection)
+    statements = WriteStatements(on: connection)
+    events = EventLog(on: connection)
+    sweeper = Sweeper(on: connection)
+    eraser = ProfileEraser(on: connection)
     chain = EventChain(continuing: try events.head())
     sweptBefore = try reader.sweptBefore()
   }
@@ -58,10 +57,9 @@ final class BatchWriter {
     answers.reserveCapacity(batch.count)
     do throws(SQLiteError) {
       effects = BatchEffects()
-      foundFaults = []
       try statements.begin.run()
-      let now = clock()
-      for write in batch { answers.append(try apply(write, now: now)) }
+      now = clock()
+      for write in batch { answers.append(try self.write(write)) }
       if chain.head != headBefore { try events.setHead(chain.head) }
     } catch {
       rollBack(to: headBefore, markBefore)
@@ -78,8 +76,8 @@ final class BatchWriter {
     hasAppended = chain.head != headBefore
     // Memory never holds a change that is not durable.
     committed.publish(effects)
-    if answers.contains(where: \.hasBegunSigning) { signer.noteSigned() }
-    for fault in foundFaults {
+    if effects.beginSigning { signer.noteSigned() }
+    for fault in effects.foundFaults {
       notedFaults.insert(fault)
       brokenEventFound(fault)
     }
@@ -93,8 +91,9 @@ final class BatchWriter {
     if connection.isInTransaction { try? statements.rollback.run() }
   }
 
-  private func apply(_ write: PendingWrite, now: UnixTime) throws(SQLiteError) -> WriteAnswer {
+  private func write(_ write: PendingWrite) throws(SQLiteError) -> WriteAnswer {
     switch write {
+    case .upkeep(let upkeep): return .upkept(try upkeep.write(self))
     case .commit(let changeSet, var erasures, let completion):
       if let refusal = try refusal(of: changeSet) { return .refused(completion, refusal) }
       for index in erasures.indices { try lookOn(&erasures[index]) }
@@ -102,37 +101,42 @@ final class BatchWriter {
         for index in erasures.indices where !erasures[index].isLastPart { try erasePart(of: &erasures[index]) }
         return .unfinished(.commit(changeSet, erasures, completion))
       }
-      for change in changeSet.changes { try self.write(change) }
+      guard try writeChanges(of: changeSet) else { return .refused(completion, .rivalBinding) }
       for index in erasures.indices { try end(&erasures[index]) }
       for event in changeSet.events { try append(event) }
       return .committed(completion)
-    case .sweep(let time, let completion):
-      return .swept(completion, try sweep(before: time))
-    case .probe(let completion):
-      try statements.writeAndRemove()
-      return .probed(completion)
-    case .keyCheck(let check, let completion):
-      return .keyCheck(completion, try statements.keyCheck(initially: check))
-    case .drop(let archived, let completion):
-      guard signer.isReady(at: now) else { return .refused(completion, .noAuditKey) }
-      guard try events.drop(archived) else { return .refused(completion, .otherLog) }
-      try append(account: archived.event(at: now))
-      return .committed(completion)
-    case .beginSigning(let completion):
-      guard let event = signer.beginning(after: chain.head, at: now) else { return .begunSigning(completion, nil) }
-      try append(event)
-      return .begunSigning(completion, chain.head.sequence)
     }
   }
 
   /// Why nothing of it is written.
   private func refusal(of changeSet: ChangeSet) throws(SQLiteError) -> StoreError? {
-    for index in changeSet.changes.indices {
-      if let conflict = try conflict(of: changeSet.changes[index], after: changeSet.changes[..<index]) {
-        return StoreError(code: .conflict, message: conflict)
-      }
+    for change in changeSet.changes {
+      if let conflict = try perform(.check, change) { return StoreError(code: .conflict, message: conflict) }
     }
     return changeSet.erasures.allSatisfy { signer.isReady(at: $0.time) } ? nil : .noAuditKey
+  }
+
+  /// Returns false, and leaves nothing of them, if another active binding is where one of them would be. A device
+  /// speaks for one profile in an application (R29), and a ProfileTouchID for one binding (R30): the indexes refuse
+  /// others. Only change sets with a binding pay for a savepoint, for which SQLite copies each page that they change.
+  private func writeChanges(of changeSet: ChangeSet) throws(SQLiteError) -> Bool {
+    guard changeSet.changes.contains(where: \.putsBinding) else {
+      for change in changeSet.changes { _ = try perform(.write, change) }
+      return true
+    }
+    let effectsBefore = effects
+    try statements.beginChangeSet.run()
+    var isUnique = true
+    do throws(SQLiteError) {
+      for change in changeSet.changes { _ = try perform(.write, change) }
+    } catch {
+      guard error.code == .notUnique else { throw error }
+      isUnique = false
+      effects = effectsBefore
+      try statements.rollBackChangeSet.run()
+    }
+    try statements.endChangeSet.run()
+    return isUnique
   }
 
   private func append(_ event: EventDraft) throws(SQLiteError) {
@@ -147,120 +151,113 @@ final class BatchWriter {
     try append(event)
   }
 
-  /// One bounded step.
-  private func sweep(before time: UnixTime) throws(SQLiteError) -> SweepResult {
-    let step = try sweeper.step(before: time)
-    sweptBefore = max(time, sweptBefore)
-    effects.sweptBefore = sweptBefore
-    return SweepResult(removedRows: step.removedRows, hasMore: step.hasMore, sweptBefore: sweptBefore)
+  // MARK: Changes
+
+  private enum Step {
+    /// Compares the change's condition with the records as they were before its set.
+    case check
+    /// All of the set's conditions hold.
+    case write
   }
 
-  // MARK: Conditions
-
-  /// Returns the record that differs from the change's condition. `earlier`: the set's earlier changes, not written
-  /// yet.
-  private func conflict(of change: Change, after earlier: ArraySlice<Change>) throws(SQLiteError) -> String? {
-    if let key = change.expiringKey, key.expiresAt < sweptBefore { return "expired before the latest sweep" }
-    return switch change {
-    case .putBinding(let binding):
-      try conflict(ofPutting: binding, after: earlier)
-    case .putDevice(let device):
-      mismatch("device", try version(of: DeviceKey(device)), device.version)
-    case .putProfile(let profile):
-      mismatch(
-        "profile", try version(ofProfile: profile.profileID, applicationID: profile.applicationID), profile.version)
-    case .putEvaluation(let evaluation):
-      mismatch("evaluation", try version(ofEvaluation: evaluation.key), evaluation.version)
-    case .putToken(let token):
-      mismatch("token", try version(ofToken: token.key), token.version)
+  /// Returns the record that differs from the change's condition.
+  private func perform(_ step: Step, _ change: Change) throws(SQLiteError) -> String? {
+    switch change {
+    case .putBinding(var binding):
+      let key = ByteString(binding.bindingID)
+      if step == .check { return mismatch("binding", try version(of: key), binding.version) }
+      binding.version += 1
+      try statements.put(binding)
+      // Read back: it may have been used since the caller read it, and the later use stays.
+      effects.bindings[key] = BindingEffect(put: try reader.binding(id: binding.bindingID).map { SharedRecord($0) })
+    case .putDevice(var device):
+      let key = DeviceKey(device)
+      if step == .check { return mismatch("device", try version(of: key), device.version) }
+      device.version += 1
+      try statements.put(device)
+      effects.devices[key] = .some(device)
+    case .putProfile(var profile):
+      let key = ProfileKey(applicationID: profile.applicationID, profileID: profile.profileID)
+      if step == .check { return mismatch("profile", try version(of: key), profile.version) }
+      if profile.version == 0 {
+        let mark = ProfileRecord.erasureMarkID(forProfile: profile.profileID)
+        profile.version = try version(of: ProfileKey(applicationID: profile.applicationID, profileID: mark))
+      }
+      profile.version += 1
+      try statements.put(profile)
+      effects.profiles[key] = .some(profile)
+    case .putEvaluation(var evaluation):
+      if step == .check {
+        return try conflict(of: evaluation.key, "evaluation", version(ofEvaluation: evaluation.key), evaluation.version)
+      }
+      evaluation.version += 1
+      try statements.put(evaluation)
+      effects.evaluations[evaluation.key] = evaluation
+    case .putToken(var token):
+      if step == .check { return try conflict(of: token.key, "token", version(ofToken: token.key), token.version) }
+      token.version += 1
+      try statements.put(token)
+      effects.tokens[token.key] = token
     case .useTicket(let key):
-      try reader.isUsed(ticket: key) ? "the ticket was used before" : nil
-    case .touchBinding(let id, let version, _), .requireBinding(let id, let version):
-      mismatch("binding", try self.version(ofBinding: id), version)
-    case .raiseProofCounter(let id, let from, _):
-      try proofCounter(ofBinding: id) == from ? nil : "the binding's counter is not \(from)"
+      if step == .check { return try reader.isUsed(ticket: key) ? "the ticket was used before, or may have been" : nil }
+      try statements.useTicket.bind(key).run()
+    case .touchBinding(let id, let version, let lastUsedAt):
+      let key = ByteString(id)
+      if step == .check { return mismatch("binding", try self.version(of: key), version) }
+      try statements.touchBinding.bind(id).bind(lastUsedAt).run()
+      effects.bindings[key, default: BindingEffect()].lastUsedAt = lastUsedAt
+    case .notePosture(let id, let posture):
+      if step == .check { return nil }
+      let key = ByteString(id)
+      guard try version(of: key) > 0 else {
+        try statements.writeAndRemove()
+        return nil
+      }
+      try statements.notePosture.bind(id).bind(posture.encoded).run()
+      effects.bindings[key, default: BindingEffect()].lastSeen = posture
+    case .raiseProofCounter(let id, let from, let counter):
+      let key = ByteString(id)
+      if step == .check { return try proofCounter(of: key) == from ? nil : "the binding's counter is not \(from)" }
+      try statements.raiseProofCounter.bind(id).bind(counter).run()
+      effects.bindings[key, default: BindingEffect()].proofCounter = counter
+    case .putReceipt(let id, let receipt):
+      if step == .write { try statements.putReceipt.bind(id).bind(receipt).run() }
+    case .moveReceipt(let id, let newID):
+      if step == .write { try statements.moveReceipt.bind(id).bind(newID).run() }
+    case .requireBinding(let id, let version):
+      if step == .check { return mismatch("binding", try self.version(of: ByteString(id)), version) }
     case .requireDevice(let id, let vendor, let version):
-      mismatch("device", try self.version(of: DeviceKey(vendor: vendor, deviceID: id)), version)
+      if step == .check {
+        return mismatch("device", try self.version(of: DeviceKey(vendor: vendor, deviceID: id)), version)
+      }
     case .requireProfile(let applicationID, let profileID, let version):
-      mismatch("profile", try self.version(ofProfile: profileID, applicationID: applicationID), version)
+      if step == .check {
+        let key = ProfileKey(applicationID: applicationID, profileID: profileID)
+        return mismatch("profile", try self.version(of: key), version)
+      }
     case .requireToken(let key, let version):
-      mismatch("token", try self.version(ofToken: key), version)
-    case .notePosture, .putReceipt, .moveReceipt, .eraseProfile:
-      nil
+      // Whether a swept token was revoked is forgotten.
+      if step == .check { return try conflict(of: key, "token", self.version(ofToken: key), version) }
+    case .eraseProfile: break
     }
+    return nil
   }
 
   private func mismatch(_ kind: String, _ found: RecordVersion, _ expected: RecordVersion) -> String? {
     found == expected ? nil : "\(kind): version \(found), not \(expected)"
   }
 
-  /// A device speaks for one profile in an application (R29), and a ProfileTouchID for one binding (R30).
   private func conflict(
-    ofPutting binding: BindingRecord, after earlier: ArraySlice<Change>
-  ) throws(SQLiteError) -> String? {
-    let mismatch = mismatch("binding", try version(ofBinding: binding.bindingID), binding.version)
-    guard mismatch == nil, !binding.isRevoked else { return mismatch }
-    let application = ByteString(binding.applicationID)
-    let device = ByteString(binding.deviceID)
-    let holderOfDevice = holder(
-      at: try reader.activeBinding(applicationID: binding.applicationID, deviceID: binding.deviceID), after: earlier
-    ) { ByteString($0.applicationID) == application && ByteString($0.deviceID) == device }
-    if let holderOfDevice, holderOfDevice != ByteString(binding.bindingID) {
-      return "the device has another active binding"
-    }
-    guard let digest = binding.credential.digest else { return nil }
-    let holderOfDigest = holder(
-      at: try reader.activeBinding(applicationID: binding.applicationID, profileTouchID: digest), after: earlier
-    ) { ByteString($0.applicationID) == application && $0.credential.digest == digest }
-    if let holderOfDigest, holderOfDigest != ByteString(binding.bindingID) {
-      return "the ProfileTouchID or passkey has another active binding"
-    }
-    return nil
+    of key: ExpiringKey, _ kind: String, _ found: RecordVersion, _ expected: RecordVersion
+  ) -> String? {
+    key.expiresAt < sweptBefore ? "\(kind): expired before the latest sweep" : mismatch(kind, found, expected)
   }
 
-  /// The holder of a value that only one active binding may hold, after `earlier` is written.
-  private func holder(
-    at start: BindingRecord?, after earlier: ArraySlice<Change>, where isRival: (BindingRecord) -> Bool
-  ) -> ByteString? {
-    var holder = start.map { ByteString($0.bindingID) }
-    for case .putBinding(let binding) in earlier where isRival(binding) {
-      let id = ByteString(binding.bindingID)
-      if !binding.isRevoked {
-        holder = id
-      } else if holder == id {
-        holder = nil
-      }
-    }
-    return holder
-  }
+  // MARK: Records: of this batch, of memory, of the database
 
-  // MARK: Versions: of this batch, of memory, of the database
-
-  private func version(ofBinding id: String) throws(SQLiteError) -> RecordVersion {
-    let key = ByteString(id)
-    if let changed = effects.bindings[key] { return changed?.version ?? 0 }
-    if let known = committed.version(ofBinding: key) { return known }
-    return try reader.binding(id: id)?.version ?? 0
-  }
-
-  private func proofCounter(ofBinding id: String) throws(SQLiteError) -> UInt32? {
-    let key = ByteString(id)
-    if let changed = effects.bindings[key] { return changed?.proofCounter }
-    if let raised = effects.proofCounters[key] { return raised }
-    return try reader.binding(id: id)?.proofCounter
-  }
-
-  private func version(of device: DeviceKey) throws(SQLiteError) -> RecordVersion {
-    if let changed = effects.devices[device] { return changed?.version ?? 0 }
-    if let known = committed.version(of: device) { return known }
-    return try reader.device(id: device.deviceID, vendor: device.vendor)?.version ?? 0
-  }
-
-  private func version(ofProfile id: String, applicationID: String) throws(SQLiteError) -> RecordVersion {
-    let key = ProfileKey(applicationID: applicationID, profileID: id)
-    if let changed = effects.profiles[key] { return changed?.version ?? 0 }
-    if let known = committed.version(of: key) { return known }
-    return try reader.profile(applicationID: applicationID, profileID: id)?.version ?? 0
+  private func version(of key: some RecordKey) throws(SQLiteError) -> RecordVersion {
+    if let known = key.version(in: effects) ?? committed.version(of: key) { return known }
+    return try key.read(by: reader)?.version ?? 0
   }
 
   private func version(ofEvaluation key: ExpiringKey) throws(SQLiteError) -> RecordVersion {
@@ -273,73 +270,11 @@ final class BatchWriter {
     return try reader.token(key)?.version ?? 0
   }
 
-  // MARK: Effects
-
-  private func write(_ change: Change) throws(SQLiteError) {
-    switch change {
-    case .putBinding(var binding):
-      binding.version += 1
-      try statements.put(binding)
-      let key = ByteString(binding.bindingID)
-      // Read back: it may have been used since the caller read it, and the later use stays.
-      effects.bindings[key] = .some(try reader.binding(id: binding.bindingID))
-      effects.bindingUses[key] = nil
-      effects.bindingPostures[key] = nil
-      effects.proofCounters[key] = nil
-    case .putDevice(var device):
-      device.version += 1
-      try statements.put(device)
-      effects.devices[DeviceKey(device)] = .some(device)
-    case .putProfile(var profile):
-      if profile.version == 0 {
-        let mark = ProfileRecord.erasureMarkID(forProfile: profile.profileID)
-        profile.version = try version(ofProfile: mark, applicationID: profile.applicationID)
-      }
-      profile.version += 1
-      try statements.put(profile)
-      effects.profiles[ProfileKey(applicationID: profile.applicationID, profileID: profile.profileID)] = .some(profile)
-    case .putEvaluation(var evaluation):
-      evaluation.version += 1
-      try statements.put(evaluation)
-      effects.evaluations[evaluation.key] = evaluation
-    case .putToken(var token):
-      token.version += 1
-      try statements.put(token)
-      effects.tokens[token.key] = token
-    case .useTicket(let key):
-      try statements.useTicket.bind(key).run()
-    case .touchBinding(let id, _, let lastUsedAt):
-      try statements.touchBinding.bind(id).bind(lastUsedAt).run()
-      let key = ByteString(id)
-      if effects.bindings[key] == nil {
-        effects.bindingUses[key] = lastUsedAt
-      } else {
-        effects.bindings[key]??.lastUsedAt = lastUsedAt
-      }
-    case .notePosture(let id, let posture):
-      guard try version(ofBinding: id) > 0 else { return try statements.writeAndRemove() }
-      try statements.notePosture.bind(id).bind(posture.encoded).run()
-      let key = ByteString(id)
-      if effects.bindings[key] == nil {
-        effects.bindingPostures[key] = posture
-      } else {
-        effects.bindings[key]??.lastSeen = posture
-      }
-    case .raiseProofCounter(let id, _, let counter):
-      try statements.raiseProofCounter.bind(id).bind(counter).run()
-      let key = ByteString(id)
-      if effects.bindings[key] == nil {
-        effects.proofCounters[key] = counter
-      } else {
-        effects.bindings[key]??.proofCounter = counter
-      }
-    case .putReceipt(let id, let receipt):
-      try statements.putReceipt.bind(id).bind(receipt).run()
-    case .moveReceipt(let id, let newID):
-      try statements.moveReceipt.bind(id).bind(newID).run()
-    case .requireBinding, .requireDevice, .requireProfile, .requireToken, .eraseProfile:
-      break
-    }
+  private func proofCounter(of key: ByteString) throws(SQLiteError) -> UInt32? {
+    let effect = effects.bindings[key]
+    if let raised = effect?.proofCounter { return raised }
+    if let put = effect?.put { return put?.value.proofCounter }
+    return try reader.binding(id: key.text)?.proofCounter
   }
 
   // MARK: Erasing
@@ -355,27 +290,15 @@ final class BatchWriter {
   private func end(_ rest: inout EventErasure) throws(SQLiteError) {
     let erasure = rest.erasure
     let removed = try eraser.removeRecords(of: erasure)
-    for id in removed.bindings {
-      effects.bindings[ByteString(id)] = .some(nil)
-      effects.bindingUses[ByteString(id)] = nil
-      effects.bindingPostures[ByteString(id)] = nil
-      effects.proofCounters[ByteString(id)] = nil
-    }
-    let profile = ProfileKey(applicationID: erasure.applicationID, profileID: erasure.profileID)
-    effects.profiles[profile] = .some(nil)
-    let mark = try version(ofProfile: erasure.markID, applicationID: erasure.applicationID)
-    try raiseMark(erasure.markID, of: erasure, to: mark + 1)
-    if let version = removed.version { try raiseMark(erasure.markID, of: erasure, to: version) }
+    for id in removed.bindings { effects.bindings[ByteString(id)] = BindingEffect(put: .some(nil)) }
+    effects.profiles[ProfileKey(applicationID: erasure.applicationID, profileID: erasure.profileID)] = .some(nil)
+    let mark = ProfileKey(applicationID: erasure.applicationID, profileID: erasure.markID)
+    let last = try version(of: mark)
+    let raised = max(last + 1, removed.version ?? 0)
+    let record = ProfileRecord(applicationID: mark.applicationID, profileID: mark.profileID, version: raised)
+    try statements.put(erasureMark: record)
+    effects.profiles[mark] = .some(record)
     try erasePart(of: &rest)
-  }
-
-  private func raiseMark(
-    _ id: String, of erasure: ProfileErasure, to minimum: RecordVersion
-  ) throws(SQLiteError) {
-    guard try version(ofProfile: id, applicationID: erasure.applicationID) < minimum else { return }
-    let mark = ProfileRecord(applicationID: erasure.applicationID, profileID: id, version: minimum)
-    try statements.put(erasureMark: mark)
-    effects.profiles[ProfileKey(applicationID: mark.applicationID, profileID: id)] = .some(mark)
   }
 
   /// With its accounts.
@@ -388,25 +311,51 @@ final class BatchWriter {
     for account in rest.findings.takeAccounts(of: rest.erasure) { try append(account: account) }
     if let broken = rest.findings.takeNewFault() {
       if !notedFaults.contain(broken) { try append(broken.event(at: rest.erasure.time)) }
-      foundFaults.append(broken)
+      effects.foundFaults.append(broken)
     }
     effects.containErasure = true
   }
 }
 
-extension Change {
-  /// The key of what it puts, uses or rests on.
-  fileprivate var expiringKey: ExpiringKey? {
-    switch self {
-    case .putEvaluation(let evaluation): evaluation.key
-    case .putToken(let token): token.key
-    case .useTicket(let key): key
-    // Whether it was revoked is forgotten.
-    case .requireToken(let key, _): key
-    case .putBinding, .putDevice, .putProfile, .touchBinding, .notePosture, .raiseProofCounter, .putReceipt,
-      .moveReceipt,
-      .requireBinding, .requireDevice, .requireProfile, .eraseProfile:
-      nil
-    }
+// MARK: Upkeep
+
+extension BatchWriter {
+  /// One bounded step.
+  func sweep(before time: UnixTime) throws(SQLiteError) -> Result<SweepResult, StoreError> {
+    let step = try sweeper.step(before: time)
+    sweptBefore = max(time, sweptBefore)
+    effects.sweptBefore = sweptBefore
+    return .success(SweepResult(removedRows: step.removedRows, hasMore: step.hasMore, sweptBefore: sweptBefore))
   }
+
+  func probe() throws(SQLiteError) -> Result<Void, StoreError> { .success(try statements.writeAndRemove()) }
+
+  func keyCheck(initially check: [UInt8]) throws(SQLiteError) -> Result<[UInt8], StoreError> {
+    .success(try statements.keyCheck(initially: check))
+  }
+
+  func drop(_ archived: ArchivedEvents) throws(SQLiteError) -> Result<Void, StoreError> {
+    guard signer.isReady(at: now) else { return .failure(.noAuditKey) }
+    guard try events.drop(archived) else { return .failure(.otherLog) }
+    return .success(try append(account: archived.event(at: now)))
+  }
+
+  /// Returns the number of the event from which on accounts are signed; `nil`: it was appended before.
+  func beginSigning() throws(SQLiteError) -> Result<UInt64?, StoreError> {
+    guard let event = signer.beginning(after: chain.head, at: now) else { return .success(nil) }
+    try append(event)
+    effects.beginSigning = true
+    return .success(chain.head.sequence)
+  }
+}
+
+extension Change {
+  fileprivate var putsBinding: Bool {
+    if case .putBinding = self { true } else { false }
+  }
+}
+
+extension StoreError {
+  fileprivate static let rivalBinding = StoreError(
+    code: .conflict, message: "the device, the ProfileTouchID or the passkey has another active binding")
 }

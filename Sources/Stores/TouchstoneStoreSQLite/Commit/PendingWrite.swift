@@ -9,26 +9,38 @@ typealias StoreCompletion<Value> = @Sendable (Result<Value, StoreError>) -> Void
 enum PendingWrite: Sendable {
   /// With what is left of each of its erasures.
   case commit(ChangeSet, [EventErasure], StoreCompletion<Void>)
-  case sweep(before: UnixTime, StoreCompletion<SweepResult>)
-  case probe(StoreCompletion<Void>)
-  case keyCheck([UInt8], StoreCompletion<[UInt8]>)
-  case drop(ArchivedEvents, StoreCompletion<Void>)
-  case beginSigning(StoreCompletion<UInt64?>)
+  case upkeep(Upkeep)
 
   func fail(_ error: StoreError) {
     switch self {
     case .commit(_, _, let completion): completion(.failure(error))
-    case .sweep(_, let completion): completion(.failure(error))
-    case .probe(let completion): completion(.failure(error))
-    case .keyCheck(_, let completion): completion(.failure(error))
-    case .drop(_, let completion): completion(.failure(error))
-    case .beginSigning(let completion): completion(.failure(error))
+    case .upkeep(let upkeep): upkeep.fail(error)
     }
   }
 
   /// The health probe bypasses the queue limit, so that a full queue is not reported as a disk failure.
   var isProbe: Bool {
-    if case .probe = self { true } else { false }
+    if case .upkeep(let upkeep) = self { upkeep.isProbe } else { false }
+  }
+}
+
+/// Work of the writer's beside commits, in the transaction of those that wait with it.
+struct Upkeep: Sendable {
+  /// Returns the delivery of its answer, for when the transaction is durable.
+  let write: @Sendable (BatchWriter) throws(SQLiteError) -> @Sendable () -> Void
+  let fail: @Sendable (StoreError) -> Void
+  let isProbe: Bool
+
+  init<Value: Sendable>(
+    isProbe: Bool = false, _ completion: @escaping StoreCompletion<Value>,
+    _ write: @escaping @Sendable (BatchWriter) throws(SQLiteError) -> Result<Value, StoreError>
+  ) {
+    self.isProbe = isProbe
+    self.write = { writer throws(SQLiteError) in
+      let answer = try write(writer)
+      return { completion(answer) }
+    }
+    fail = { completion(.failure($0)) }
   }
 }
 
@@ -38,15 +50,7 @@ enum WriteAnswer: Sendable {
   /// This part is durable, and the next one must be written: there is no answer yet.
   case unfinished(PendingWrite)
   case refused(StoreCompletion<Void>, StoreError)
-  case swept(StoreCompletion<SweepResult>, SweepResult)
-  case probed(StoreCompletion<Void>)
-  case keyCheck(StoreCompletion<[UInt8]>, [UInt8])
-  case begunSigning(StoreCompletion<UInt64?>, UInt64?)
-
-  /// `log.signed` was appended.
-  var hasBegunSigning: Bool {
-    if case .begunSigning(_, .some) = self { true } else { false }
-  }
+  case upkept(@Sendable () -> Void)
 
   var rest: PendingWrite? {
     if case .unfinished(let rest) = self { rest } else { nil }
@@ -57,10 +61,7 @@ enum WriteAnswer: Sendable {
     case .committed(let completion): completion(.success(()))
     case .unfinished: break
     case .refused(let completion, let conflict): completion(.failure(conflict))
-    case .swept(let completion, let result): completion(.success(result))
-    case .probed(let completion): completion(.success(()))
-    case .keyCheck(let completion, let check): completion(.success(check))
-    case .begunSigning(let completion, let sequence): completion(.success(sequence))
+    case .upkept(let deliver): deliver()
     }
   }
 }

@@ -33,29 +33,32 @@ final class ProfileEraser {
     var version: RecordVersion?
   }
 
-  private let deleteUses: Statement
-  private let deletePostures: Statement
-  private let deleteReceipts: Statement
-  private let deleteBindings: Statement
-  private let deleteProfile: Statement
+  private let connection: SQLiteConnection
 
-  init(on connection: SQLiteConnection) throws(SQLiteError) {
-    func prepare(_ sql: String) throws(SQLiteError) -> Statement { try Statement(sql, on: connection) }
-    let ofProfile = "application_id = ? AND profile_id = ?"
-    let ofItsBinding = "binding_number IN (SELECT number FROM bindings WHERE \(ofProfile))"
-    deleteUses = try prepare("DELETE FROM binding_uses WHERE \(ofItsBinding)")
-    deletePostures = try prepare("DELETE FROM binding_postures WHERE \(ofItsBinding)")
-    deleteReceipts = try prepare(
-      "DELETE FROM app_attest_receipts WHERE binding_id IN (SELECT binding_id FROM bindings WHERE \(ofProfile))")
-    deleteBindings = try prepare("DELETE FROM bindings WHERE \(ofProfile) RETURNING binding_id")
-    deleteProfile = try prepare("DELETE FROM profiles WHERE \(ofProfile) RETURNING version")
+  init(on connection: SQLiteConnection) {
+    self.connection = connection
   }
+
+  private static let ofProfile = "application_id = ? AND profile_id = ?"
+  private static let ofItsBinding = "binding_number IN (SELECT number FROM bindings WHERE \(ofProfile))"
+
+  private lazy var deletions = [
+    "DELETE FROM binding_uses WHERE \(Self.ofItsBinding)", "DELETE FROM binding_postures WHERE \(Self.ofItsBinding)",
+    """
+    DELETE FROM app_attest_receipts
+    WHERE binding_id IN (SELECT binding_id FROM bindings WHERE \(Self.ofProfile))
+    """,
+  ].map { Statement($0, on: connection) }
+  private lazy var deleteBindings = Statement(
+    "DELETE FROM bindings WHERE \(Self.ofProfile) RETURNING binding_id", on: connection)
+  private lazy var deleteProfile = Statement(
+    "DELETE FROM profiles WHERE \(Self.ofProfile) RETURNING version", on: connection)
 
   /// Removes everything of the profile except its events.
   func removeRecords(of erasure: ProfileErasure) throws(SQLiteError) -> Removed {
     var removed = Removed()
-    for delete in [deleteUses, deletePostures, deleteReceipts] {
-      try delete.bind(erasure.applicationID).bind(erasure.profileID).run()
+    for deletion in deletions {
+      try deletion.bind(erasure.applicationID).bind(erasure.profileID).run()
     }
     deleteBindings.bind(erasure.applicationID).bind(erasure.profileID)
     while var row = try deleteBindings.next() { removed.bindings.append(row.text()) }

@@ -24,51 +24,43 @@ final class Sweeper {
     let selectEnd: Statement
     let deleteBeforeKey: Statement
     let deleteBeforeTime: Statement
-    let countChanges: Statement
 
-    init(table: String, on connection: SQLiteConnection) throws(SQLiteError) {
-      selectEnd = try Statement(
+    init(table: String, on connection: SQLiteConnection) {
+      selectEnd = Statement(
         """
         SELECT expires_at, id FROM \(table) WHERE expires_at < ? ORDER BY expires_at, id
         LIMIT 1 OFFSET \(Sweeper.rowsPerStep)
         """, on: connection)
-      deleteBeforeKey = try Statement("DELETE FROM \(table) WHERE (expires_at, id) < (?, ?)", on: connection)
-      deleteBeforeTime = try Statement("DELETE FROM \(table) WHERE expires_at < ?", on: connection)
-      countChanges = try Statement("SELECT changes()", on: connection)
+      deleteBeforeKey = Statement("DELETE FROM \(table) WHERE (expires_at, id) < (?, ?)", on: connection)
+      deleteBeforeTime = Statement("DELETE FROM \(table) WHERE expires_at < ?", on: connection)
     }
 
-    func step(before time: UnixTime) throws(SQLiteError) -> (removedRows: Int, hasMore: Bool) {
+    /// Returns whether more expired.
+    func step(before time: UnixTime) throws(SQLiteError) -> Bool {
       let end = try selectEnd.bind(time).first { row throws(SQLiteError) in try row.key() }
       if let end {
         try deleteBeforeKey.bind(end).run()
       } else {
         try deleteBeforeTime.bind(time).run()
       }
-      let removed = try countChanges.first { row in row.integer() } ?? 0
-      return (Int(removed), end != nil)
+      return end != nil
     }
   }
 
-  private let raiseMark: Statement
+  private let connection: SQLiteConnection
   private let expiring: [Expiring]
-  private let deleteArchivedEvents: Statement
-  private let countChanges: Statement
+  private lazy var raiseMark = Statement(
+    "UPDATE sweep_mark SET swept_before = ?1 WHERE swept_before < ?1", on: connection)
+  private lazy var deleteArchivedEvents = Statement(
+    """
+    DELETE FROM events WHERE sequence IN (
+      SELECT sequence FROM events WHERE sequence <= (SELECT sequence FROM event_archive)
+      ORDER BY sequence LIMIT \(Self.rowsPerStep))
+    """, on: connection)
 
-  init(on connection: SQLiteConnection) throws(SQLiteError) {
-    raiseMark = try Statement(
-      "UPDATE sweep_mark SET swept_before = ?1 WHERE swept_before < ?1", on: connection)
-    var expiring: [Expiring] = []
-    for table in ["evaluations", "tokens", "used_tickets"] {
-      expiring.append(try Expiring(table: table, on: connection))
-    }
-    self.expiring = expiring
-    deleteArchivedEvents = try Statement(
-      """
-      DELETE FROM events WHERE sequence IN (
-        SELECT sequence FROM events WHERE sequence <= (SELECT sequence FROM event_archive)
-        ORDER BY sequence LIMIT \(Self.rowsPerStep))
-      """, on: connection)
-    countChanges = try Statement("SELECT changes()", on: connection)
+  init(on connection: SQLiteConnection) {
+    self.connection = connection
+    expiring = ["evaluations", "tokens", "used_tickets"].map { Expiring(table: $0, on: connection) }
   }
 
   /// The mark moves with the first step: every key before it reads as used, whether its
@@ -77,12 +69,11 @@ final class Sweeper {
     try raiseMark.bind(time).run()
     var step = Step()
     for table in expiring {
-      let removed = try table.step(before: time)
-      step.count(removed.removedRows, hasMore: removed.hasMore)
+      let hasMore = try table.step(before: time)
+      step.count(connection.changedRows, hasMore: hasMore)
     }
     try deleteArchivedEvents.run()
-    let removedEvents = Int(try countChanges.first { row in row.integer() } ?? 0)
-    step.count(removedEvents, hasMore: removedEvents == Self.rowsPerStep)
+    step.count(connection.changedRows, hasMore: connection.changedRows == Self.rowsPerStep)
     return step
   }
 }

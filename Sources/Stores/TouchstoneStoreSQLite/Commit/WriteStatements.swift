@@ -5,73 +5,61 @@ internal import TouchstoneStore
 
 /// Confined like its connection. Records go in with the version that they have afterwards.
 final class WriteStatements {
-  let begin: Statement
-  let commit: Statement
-  let rollback: Statement
-  /// Binding id, time.
-  let touchBinding: Statement
-  /// Binding id, counter.
-  let raiseProofCounter: Statement
-  /// A key.
-  let useTicket: Statement
-  /// Binding id, posture.
-  let notePosture: Statement
-  /// Binding id, receipt.
-  let putReceipt: Statement
-  /// The id of the binding that has it, and of the one that gets it.
-  let moveReceipt: Statement
-  private let putFirstPosture: Statement
-  private let putBinding: Statement
-  private let addUse: Statement
-  private let keepLatestUse: Statement
-  private let putDevice: Statement
-  private let putProfile: Statement
-  private let putErasureMark: Statement
-  private let putEvaluation: Statement
-  private let putToken: Statement
-  private let addRow: Statement
-  private let removeRow: Statement
-  private let putFirstKeyCheck: Statement
-  private let selectKeyCheck: Statement
+  private let connection: SQLiteConnection
 
-  init(on connection: SQLiteConnection) throws(SQLiteError) {
-    func prepare(_ sql: String) throws(SQLiteError) -> Statement { try Statement(sql, on: connection) }
-    // Takes the write lock at once, so that nothing comes between comparing and setting.
-    begin = try prepare("BEGIN IMMEDIATE")
-    commit = try prepare("COMMIT")
-    rollback = try prepare("ROLLBACK")
-    let isOfBinding = "binding_number = (SELECT number FROM bindings WHERE binding_id = ?1)"
-    touchBinding = try prepare("UPDATE binding_uses SET last_used_at = ?2 WHERE \(isOfBinding)")
-    raiseProofCounter = try prepare(
-      "UPDATE binding_uses SET proof_counter = max(proof_counter, ?2) WHERE \(isOfBinding)")
-    keepLatestUse = try prepare(
-      "UPDATE binding_uses SET last_used_at = max(coalesce(last_used_at, ?2), ?2) WHERE \(isOfBinding)")
-    func notingPosture(_ insert: String) throws(SQLiteError) -> Statement {
-      try prepare("\(insert) INTO binding_postures SELECT number, ?2 FROM bindings WHERE binding_id = ?1")
-    }
-    notePosture = try notingPosture("INSERT OR REPLACE")
-    putFirstPosture = try notingPosture("INSERT OR IGNORE")
-    putReceipt = try prepare("INSERT OR REPLACE INTO app_attest_receipts VALUES (?, ?)")
-    moveReceipt = try prepare("UPDATE OR REPLACE app_attest_receipts SET binding_id = ?2 WHERE binding_id = ?1")
-    addUse = try prepare(
-      "INSERT OR IGNORE INTO binding_uses (binding_number) SELECT number FROM bindings WHERE binding_id = ?")
-    useTicket = try prepare("INSERT OR IGNORE INTO used_tickets (expires_at, id) VALUES (?, ?)")
-    putBinding = try prepare(
-      """
-      \(Self.insertion("INSERT", into: "bindings", BindingRecord.boundColumns)) ON CONFLICT (binding_id) DO UPDATE SET
-        \(BindingRecord.boundColumns.names.dropFirst().map { "\($0) = excluded.\($0), " }.joined()) version = excluded.version
-      """)
-    putDevice = try prepare(Self.insertion("INSERT OR REPLACE", into: "devices", DeviceRecord.boundColumns))
-    putErasureMark = try prepare("INSERT OR REPLACE INTO erasure_marks VALUES (?, ?, ?)")
-    putProfile = try prepare(Self.insertion("INSERT OR REPLACE", into: "profiles", ProfileRecord.boundColumns))
-    putEvaluation = try prepare("INSERT OR REPLACE INTO evaluations VALUES (?, ?, ?, ?, ?, ?)")
-    putToken = try prepare("INSERT OR REPLACE INTO tokens VALUES (?, ?, ?, ?, ?)")
-    // A key that no ticket has.
-    addRow = try prepare("INSERT INTO used_tickets (expires_at, id) VALUES (\(Int64.min), x'')")
-    removeRow = try prepare("DELETE FROM used_tickets WHERE expires_at = \(Int64.min)")
-    putFirstKeyCheck = try prepare("INSERT OR IGNORE INTO key_check VALUES (1, ?)")
-    selectKeyCheck = try prepare("SELECT value FROM key_check")
+  init(on connection: SQLiteConnection) {
+    self.connection = connection
   }
+
+  private func statement(_ sql: String) -> Statement { Statement(sql, on: connection) }
+
+  /// Takes the write lock at once, so that nothing comes between comparing and setting.
+  lazy var begin = statement("BEGIN IMMEDIATE")
+  lazy var commit = statement("COMMIT")
+  lazy var rollback = statement("ROLLBACK")
+  lazy var beginChangeSet = statement("SAVEPOINT change_set")
+  lazy var rollBackChangeSet = statement("ROLLBACK TO change_set")
+  lazy var endChangeSet = statement("RELEASE change_set")
+
+  private static let isOfBinding = "binding_number = (SELECT number FROM bindings WHERE binding_id = ?1)"
+
+  /// Binding id, time.
+  lazy var touchBinding = statement("UPDATE binding_uses SET last_used_at = ?2 WHERE \(Self.isOfBinding)")
+  /// Binding id, counter.
+  lazy var raiseProofCounter = statement(
+    "UPDATE binding_uses SET proof_counter = max(proof_counter, ?2) WHERE \(Self.isOfBinding)")
+  private lazy var keepLatestUse = statement(
+    "UPDATE binding_uses SET last_used_at = max(coalesce(last_used_at, ?2), ?2) WHERE \(Self.isOfBinding)")
+  /// Binding id, posture.
+  lazy var notePosture = statement("INSERT OR REPLACE \(Self.intoPostures)")
+  private lazy var putFirstPosture = statement("INSERT OR IGNORE \(Self.intoPostures)")
+  private static let intoPostures = "INTO binding_postures SELECT number, ?2 FROM bindings WHERE binding_id = ?1"
+  /// Binding id, receipt.
+  lazy var putReceipt = statement("INSERT OR REPLACE INTO app_attest_receipts VALUES (?, ?)")
+  /// The id of the binding that has it, and of the one that gets it.
+  lazy var moveReceipt = statement("UPDATE OR REPLACE app_attest_receipts SET binding_id = ?2 WHERE binding_id = ?1")
+  /// A key.
+  lazy var useTicket = statement("INSERT OR IGNORE INTO used_tickets (expires_at, id) VALUES (?, ?)")
+
+  private lazy var addUse = statement(
+    "INSERT OR IGNORE INTO binding_uses (binding_number) SELECT number FROM bindings WHERE binding_id = ?")
+  private lazy var putBinding = statement(
+    """
+    \(Self.insertion("INSERT", into: "bindings", BindingRecord.boundColumns)) ON CONFLICT (binding_id) DO UPDATE SET
+      \(BindingRecord.boundColumns.names.dropFirst().map { "\($0) = excluded.\($0), " }.joined()) version = excluded.version
+    """)
+  private lazy var putDevice = statement(
+    Self.insertion("INSERT OR REPLACE", into: "devices", DeviceRecord.boundColumns))
+  private lazy var putErasureMark = statement("INSERT OR REPLACE INTO erasure_marks VALUES (?, ?, ?)")
+  private lazy var putProfile = statement(
+    Self.insertion("INSERT OR REPLACE", into: "profiles", ProfileRecord.boundColumns))
+  private lazy var putEvaluation = statement("INSERT OR REPLACE INTO evaluations VALUES (?, ?, ?, ?, ?, ?)")
+  private lazy var putToken = statement("INSERT OR REPLACE INTO tokens VALUES (?, ?, ?, ?, ?)")
+  // A key that no ticket has.
+  private lazy var addRow = statement("INSERT INTO used_tickets (expires_at, id) VALUES (\(Int64.min), x'')")
+  private lazy var removeRow = statement("DELETE FROM used_tickets WHERE expires_at = \(Int64.min)")
+  private lazy var putFirstKeyCheck = statement("INSERT OR IGNORE INTO key_check VALUES (1, ?)")
+  private lazy var selectKeyCheck = statement("SELECT value FROM key_check")
 
   /// The columns, and the version.
   private static func insertion(_ verb: String, into table: String, _ columns: Columns) -> String {

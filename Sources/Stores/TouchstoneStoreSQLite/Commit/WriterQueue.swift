@@ -261,7 +261,7 @@ extension StoreStatistics {
       switch answer {
       case .committed: commits += 1
       case .refused: conflicts += 1
-      case .unfinished, .swept, .probed, .keyCheck, .begunSigning: break
+      case .unfinished, .upkept: break
       }
     }
     return Int(commits - commitsBefore)

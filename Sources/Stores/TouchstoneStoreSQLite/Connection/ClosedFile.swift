@@ -16,6 +16,19 @@ struct ClosedFile: Equatable {
     modified = [file.st_mtim.tv_sec, file.st_mtim.tv_nsec]
   }
 
+  /// Reads the database at the path, beside a service too. `read` is called again if a service opened it meanwhile.
+  ///
+  /// Even to read, SQLite makes a missing write-ahead log, unless the file is opened as immutable.
+  static func reading<Value, Failure>(
+    _ path: String, _ read: (SQLiteConnection.Access) throws(Failure) -> Value
+  ) throws(Failure) -> Value {
+    if let file = ClosedFile(path: path) {
+      let value = Result { () throws(Failure) in try read(.readImmutable) }
+      if ClosedFile(path: path) == file { return try value.get() }
+    }
+    return try read(.readOnly)
+  }
+
   private static func status(of path: String) -> stat? {
     var status = stat()
     return stat(path, &status) == 0 ? status : nil

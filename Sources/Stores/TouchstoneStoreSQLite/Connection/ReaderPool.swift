@@ -13,7 +13,7 @@ final class ReaderPool: Sendable {
 
     init(path: String) throws(SQLiteError) {
       let connection = try SQLiteConnection(path: path, access: .readOnly)
-      reader = Mutex(try RecordReader(on: connection))
+      reader = Mutex(RecordReader(on: connection))
     }
 
     /// `nil`: another thread reads.

@@ -15,9 +15,12 @@ struct ResultCode: RawRepresentable, Sendable, Hashable {
   static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
   static let readOnly = ResultCode(rawValue: SQLITE_READONLY)
   static let ioError = ResultCode(rawValue: SQLITE_IOERR)
+  static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
   // Extended ones are macros that Swift does not see.
   static let ioErrorWrite = ResultCode(rawValue: SQLITE_IOERR | 3 << 8)
   static let ioErrorSync = ResultCode(rawValue: SQLITE_IOERR | 4 << 8)
+  /// A unique index has the values already.
+  static let notUnique = ResultCode(rawValue: SQLITE_CONSTRAINT | 8 << 8)
 
   /// Without the detail in the upper bytes.
   var primary: ResultCode { ResultCode(rawValue: rawValue & 0xFF) }

@@ -75,11 +75,14 @@ final class SQLiteConnection {
 
   /// The first column of the only row, such as a pragma's value.
   func integer(_ sql: String) throws(SQLiteError) -> Int64 {
-    let statement = try Statement(sql, on: self)
+    let statement = Statement(sql, on: self)
     defer { statement.reset() }
     guard var row = try statement.next() else { return 0 }
     return row.integer()
   }
+
+  /// How many rows the latest statement inserted, changed or deleted.
+  var changedRows: Int { Int(sqlite3_changes(pointer)) }
 
   /// False after SQLite itself rolled a transaction back.
   var isInTransaction: Bool { sqlite3_get_autocommit(pointer) == 0 }

@@ -3,24 +3,21 @@
 internal import CSQLite
 internal import TouchstoneStore
 
-/// Confined like its connection. Owns the pointer, finalizes it when released.
+/// Confined like its connection. Owns the pointer, finalizes it when released. SQLite prepares it at its first use.
 ///
 ///     try insert.bind(id).bind(version).run()
 ///     while var row = try select.next() { row.text() … }
 final class Statement: ColumnWriter {
-  private let pointer: OpaquePointer
+  private let sql: String
   private let connection: SQLiteConnection
+  private var pointer: OpaquePointer?
   private let parameters = ParameterMemory()
   private var parameter: Int32 = 0
-  /// The first parameter that could not be bound (out of memory); thrown by the next step.
-  private var bindingFailure = SQLITE_OK
+  /// It could not be prepared, or a parameter could not be bound (out of memory); thrown by the next step.
+  private var failure: SQLiteError?
 
-  init(_ sql: String, on connection: SQLiteConnection) throws(SQLiteError) {
-    var prepared: OpaquePointer?
-    try connection.check(
-      sqlite3_prepare_v3(connection.pointer, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil))
-    guard let prepared else { preconditionFailure("not a statement: \(sql)") }
-    pointer = prepared
+  init(_ sql: String, on connection: SQLiteConnection) {
+    self.sql = sql
     self.connection = connection
   }
 
@@ -30,9 +27,10 @@ final class Statement: ColumnWriter {
 
   /// The next row, or `nil` after the last one; the statement is then ready to be used again.
   func next() throws(SQLiteError) -> Row? {
-    guard bindingFailure == SQLITE_OK else {
+    if pointer == nil { prepare() }
+    guard failure == nil, let pointer else {
       defer { reset() }
-      throw connection.error(ResultCode(rawValue: bindingFailure))
+      throw failure ?? SQLiteError(code: .misuse, message: "not a statement: \(sql)")
     }
     let code = sqlite3_step(pointer)
     if code == SQLITE_ROW { return Row(statement: pointer) }
@@ -58,7 +56,15 @@ final class Statement: ColumnWriter {
     sqlite3_reset(pointer)
     parameter = 0
     parameters.reuse()
-    bindingFailure = SQLITE_OK
+    failure = nil
+  }
+
+  private func prepare() {
+    check(sqlite3_prepare_v3(connection.pointer, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &pointer, nil))
+  }
+
+  private func check(_ code: Int32) {
+    if code != SQLITE_OK, failure == nil { failure = connection.error(ResultCode(rawValue: code)) }
   }
 
   @discardableResult
@@ -111,9 +117,9 @@ final class Statement: ColumnWriter {
   }
 
   private func bindNext(_ bind: (Int32) -> Int32) -> Statement {
+    if pointer == nil { prepare() }
     parameter += 1
-    let code = bind(parameter)
-    if code != SQLITE_OK, bindingFailure == SQLITE_OK { bindingFailure = code }
+    check(bind(parameter))
     return self
   }
 }

@@ -1,6 +1,7 @@
 // The keys of records in memory: identifiers by their bytes, hashed once.
 
 internal import Glibc
+internal import TouchstonePolicy
 internal import TouchstoneStore
 
 /// A key by which `CommittedState` looks records up.
@@ -13,6 +14,19 @@ extension CacheKey {
   func hash(into hasher: inout Hasher) {
     hasher.combine(byteHash)
   }
+}
+
+/// A key of a binding, a device or a profile.
+protocol RecordKey: CacheKey {
+  associatedtype Record: VersionedRecord
+
+  static func withRecords<Result>(
+    in partition: inout CommittedState.Partition, _ body: (inout RecentRecords<Self, Record>) -> Result
+  ) -> Result
+  /// The version after a batch so far. `nil`: the batch has not written the record.
+  func version(in effects: BatchEffects) -> RecordVersion?
+  /// A device or a profile of which nothing is known has version 0.
+  func read(by reader: RecordReader) throws(SQLiteError) -> Record?
 }
 
 /// An identifier compared byte for byte: `String` takes two spellings of "é" for equal, the database does not.
@@ -30,6 +44,18 @@ struct ByteString: CacheKey {
   static func == (left: ByteString, right: ByteString) -> Bool {
     left.byteHash == right.byteHash && left.text.hasSameBytes(as: right.text)
   }
+}
+
+extension ByteString: RecordKey {
+  static func withRecords<Result>(
+    in partition: inout CommittedState.Partition, _ body: (inout RecentRecords<Self, BindingRecord>) -> Result
+  ) -> Result { body(&partition.bindings) }
+
+  func version(in effects: BatchEffects) -> RecordVersion? {
+    effects.bindings[self]?.put.map { $0?.value.version ?? 0 }
+  }
+
+  func read(by reader: RecordReader) throws(SQLiteError) -> BindingRecord? { try reader.binding(id: text) }
 }
 
 /// A vendor's device. In two parts, because lookups have them separately and need not join them.
@@ -54,10 +80,22 @@ struct DeviceKey: CacheKey {
   }
 }
 
-extension DeviceKey {
+extension DeviceKey: RecordKey {
   init(_ device: DeviceRecord) {
     self.init(vendor: device.vendor, deviceID: device.deviceID)
   }
+
+  static func withRecords<Result>(
+    in partition: inout CommittedState.Partition, _ body: (inout RecentRecords<Self, DeviceRecord>) -> Result
+  ) -> Result { body(&partition.devices) }
+
+  func version(in effects: BatchEffects) -> RecordVersion? { effects.devices[self].map { $0?.version ?? 0 } }
+
+  func read(by reader: RecordReader) throws(SQLiteError) -> DeviceRecord? {
+    try reader.device(id: deviceID, vendor: vendor) ?? unknown
+  }
+
+  var unknown: DeviceRecord { DeviceRecord(deviceID: deviceID, vendor: vendor) }
 }
 
 /// A profile is one account in one application.
@@ -79,6 +117,20 @@ struct ProfileKey: CacheKey {
     left.byteHash == right.byteHash && left.profileID.hasSameBytes(as: right.profileID)
       && left.applicationID.hasSameBytes(as: right.applicationID)
   }
+}
+
+extension ProfileKey: RecordKey {
+  static func withRecords<Result>(
+    in partition: inout CommittedState.Partition, _ body: (inout RecentRecords<Self, ProfileRecord>) -> Result
+  ) -> Result { body(&partition.profiles) }
+
+  func version(in effects: BatchEffects) -> RecordVersion? { effects.profiles[self].map { $0?.version ?? 0 } }
+
+  func read(by reader: RecordReader) throws(SQLiteError) -> ProfileRecord? {
+    try reader.profile(applicationID: applicationID, profileID: profileID) ?? unknown
+  }
+
+  var unknown: ProfileRecord { ProfileRecord(applicationID: applicationID, profileID: profileID) }
 }
 
 extension Hasher {

@@ -9,7 +9,7 @@ final class CommittedState: Sendable {
   /// Enough that two of a machine's threads rarely want the same one.
   static let partitionCount = 16
 
-  private struct Partition {
+  struct Partition {
     var bindings: RecentRecords<ByteString, BindingRecord>
     var devices: RecentRecords<DeviceKey, DeviceRecord>
     var profiles: RecentRecords<ProfileKey, ProfileRecord>
@@ -44,16 +44,13 @@ final class CommittedState: Sendable {
 
   // MARK: Reading
 
-  func binding(_ id: ByteString) -> CacheLookup<SharedRecord<BindingRecord>> {
-    partition(of: id).state.withLock { $0.bindings.lookUp(id) }
+  func lookUp<Key: RecordKey>(_ key: Key) -> CacheLookup<SharedRecord<Key.Record>> {
+    partition(of: key).state.withLock { Key.withRecords(in: &$0) { $0.lookUp(key) } }
   }
 
-  func device(_ key: DeviceKey) -> CacheLookup<SharedRecord<DeviceRecord>> {
-    partition(of: key).state.withLock { $0.devices.lookUp(key) }
-  }
-
-  func profile(_ key: ProfileKey) -> CacheLookup<SharedRecord<ProfileRecord>> {
-    partition(of: key).state.withLock { $0.profiles.lookUp(key) }
+  /// 0: there is no such record. `nil`: only the database can answer.
+  func version(of key: some RecordKey) -> RecordVersion? {
+    partition(of: key).state.withLock { type(of: key).withRecords(in: &$0) { $0.version(of: key) } }
   }
 
   func evaluation(_ key: ExpiringKey) -> CacheLookup<EvaluationRecord> {
@@ -64,73 +61,28 @@ final class CommittedState: Sendable {
     partition(of: key).state.withLock { $0.tokens.lookUp(key) }
   }
 
-  /// 0: there is no such record. `nil`: only the database can answer.
-  func version(ofBinding id: ByteString) -> RecordVersion? {
-    partition(of: id).state.withLock { $0.bindings.version(of: id) }
-  }
-
-  /// 0: there is no such record. `nil`: only the database can answer.
-  func version(of device: DeviceKey) -> RecordVersion? {
-    partition(of: device).state.withLock { $0.devices.version(of: device) }
-  }
-
-  /// 0: there is no such record. `nil`: only the database can answer.
-  func version(of profile: ProfileKey) -> RecordVersion? {
-    partition(of: profile).state.withLock { $0.profiles.version(of: profile) }
-  }
-
-  // MARK: Filling: what was read from the database is kept, unless something was published meanwhile
-
-  func fillingBinding<Failure>(
-    _ id: ByteString, _ read: () throws(Failure) -> BindingRecord?
-  ) throws(Failure) -> SharedRecord<BindingRecord>? {
-    let partition = partition(of: id)
-    let revision = partition.state.withLock { $0.bindings.revision }
-    let binding = try read().map { SharedRecord($0) }
-    partition.state.withLock { $0.bindings.fill(binding, for: id, readAt: revision) }
-    return binding
-  }
-
-  func fillingDevice<Failure>(
-    _ key: DeviceKey, _ read: () throws(Failure) -> DeviceRecord
-  ) throws(Failure) -> SharedRecord<DeviceRecord> {
+  /// Keeps what `read` finds in the database, unless something was published meanwhile.
+  func filling<Key: RecordKey, Failure>(
+    _ key: Key, _ read: () throws(Failure) -> Key.Record?
+  ) throws(Failure) -> SharedRecord<Key.Record>? {
     let partition = partition(of: key)
-    let revision = partition.state.withLock { $0.devices.revision }
-    let device = SharedRecord(try read())
-    partition.state.withLock { $0.devices.fill(device, for: key, readAt: revision) }
-    return device
-  }
-
-  func fillingProfile<Failure>(
-    _ key: ProfileKey, _ read: () throws(Failure) -> ProfileRecord
-  ) throws(Failure) -> SharedRecord<ProfileRecord> {
-    let partition = partition(of: key)
-    let revision = partition.state.withLock { $0.profiles.revision }
-    let profile = SharedRecord(try read())
-    partition.state.withLock { $0.profiles.fill(profile, for: key, readAt: revision) }
-    return profile
+    let revision = partition.state.withLock { Key.withRecords(in: &$0) { $0.revision } }
+    let record = try read().map { SharedRecord($0) }
+    partition.state.withLock { Key.withRecords(in: &$0) { $0.fill(record, for: key, readAt: revision) } }
+    return record
   }
 
   // MARK: Publishing: the writer, after a commit and before it is answered
 
   func publish(_ effects: BatchEffects) {
-    for (id, binding) in effects.bindings {
-      partition(of: id).state.withLock { $0.bindings.publish(binding, for: id) }
-    }
-    for (id, time) in effects.bindingUses {
-      partition(of: id).state.withLock { $0.bindings.publish(for: id) { $0.lastUsedAt = time } }
-    }
-    for (id, posture) in effects.bindingPostures {
-      partition(of: id).state.withLock { $0.bindings.publish(for: id) { $0.lastSeen = posture } }
-    }
-    for (id, counter) in effects.proofCounters {
-      partition(of: id).state.withLock { $0.bindings.publish(for: id) { $0.proofCounter = counter } }
+    for (id, effect) in effects.bindings {
+      partition(of: id).state.withLock { effect.publish(to: &$0.bindings, for: id) }
     }
     for (key, device) in effects.devices {
-      partition(of: key).state.withLock { $0.devices.publish(device, for: key) }
+      partition(of: key).state.withLock { $0.devices.publish(device.map { SharedRecord($0) }, for: key) }
     }
     for (key, profile) in effects.profiles {
-      partition(of: key).state.withLock { $0.profiles.publish(profile, for: key) }
+      partition(of: key).state.withLock { $0.profiles.publish(profile.map { SharedRecord($0) }, for: key) }
     }
     for (key, evaluation) in effects.evaluations {
       partition(of: key).state.withLock { $0.evaluations.publish(evaluation, for: key) }
@@ -162,14 +114,7 @@ final class CommittedState: Sendable {
 
 /// The changes of a batch so far. They become committed state with the batch's transaction.
 struct BatchEffects {
-  /// `nil`: erased.
-  var bindings: [ByteString: BindingRecord?] = [:]
-  /// The latest use; of bindings that may not be in `bindings`.
-  var bindingUses: [ByteString: UnixTime] = [:]
-  /// The same.
-  var bindingPostures: [ByteString: SeenPosture] = [:]
-  /// The same.
-  var proofCounters: [ByteString: UInt32] = [:]
+  var bindings: [ByteString: BindingEffect] = [:]
   /// `nil`: swept.
   var devices: [DeviceKey: DeviceRecord?] = [:]
   /// `nil`: erased or swept.
@@ -178,4 +123,28 @@ struct BatchEffects {
   var tokens: [ExpiringKey: TokenRecord] = [:]
   var sweptBefore: UnixTime?
   var containErasure = false
+  /// Events that an erasure found to be other than they were written.
+  var foundFaults: [EventChainVerifier.Fault] = []
+  /// From now on accounts are signed.
+  var beginSigning = false
+}
+
+/// The changes of one binding: its row, and what most commits change without reading the row.
+struct BindingEffect {
+  /// `nil`: not written as a whole, or erased where the value is `.some(nil)`.
+  var put: SharedRecord<BindingRecord>??
+  // Later than `put`.
+  var lastUsedAt: UnixTime?
+  var lastSeen: SeenPosture?
+  var proofCounter: UInt32?
+
+  func publish(to bindings: inout RecentRecords<ByteString, BindingRecord>, for id: ByteString) {
+    if let put { bindings.publish(put, for: id) }
+    guard lastUsedAt != nil || lastSeen != nil || proofCounter != nil else { return }
+    bindings.publish(for: id) { binding in
+      if let lastUsedAt { binding.lastUsedAt = lastUsedAt }
+      if let lastSeen { binding.lastSeen = lastSeen }
+      if let proofCounter { binding.proofCounter = proofCounter }
+    }
+  }
 }

@@ -22,7 +22,7 @@ final class ListReader: @unchecked Sendable {
 
   init(path: String) throws(SQLiteError) {
     let connection = try SQLiteConnection(path: path, access: .readOnly)
-    lists = Lists(records: try RecordReader(on: connection), events: try EventLog(on: connection))
+    lists = Lists(records: RecordReader(on: connection), events: EventLog(on: connection))
   }
 
   func read<Value>(

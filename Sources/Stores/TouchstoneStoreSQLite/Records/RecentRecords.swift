@@ -36,10 +36,10 @@ struct RecentRecords<Key: Hashable & Sendable, Record: VersionedRecord> {
   }
 
   /// `nil`: there is no such record.
-  mutating func publish(_ record: Record?, for id: Key) {
+  mutating func publish(_ record: SharedRecord<Record>?, for id: Key) {
     revision += 1
     old.removeValue(forKey: id)
-    insert(record.map { SharedRecord($0) }, for: id)
+    insert(record, for: id)
   }
 
   /// Changes a record that is here.

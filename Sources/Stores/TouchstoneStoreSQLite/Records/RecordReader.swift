@@ -5,20 +5,7 @@ internal import TouchstoneStore
 
 /// Confined like its connection. On the writer's connection it also sees what the open transaction did.
 final class RecordReader {
-  private let selectBinding: Statement
-  private let selectBindingOfDevice: Statement
-  private let selectBindingOfProfileTouchID: Statement
-  private let selectActivePage: Statement
-  private let selectPage: Statement
-  private let countActiveBindings: Statement
-  private let selectReceipt: Statement
-  private let selectDevice: Statement
-  private let selectProfile: Statement
-  private let selectErasureMark: Statement
-  private let selectEvaluation: Statement
-  private let selectToken: Statement
-  private let selectTicket: Statement
-  private let selectSweptBefore: Statement
+  private let connection: SQLiteConnection
 
   private static let binding = "SELECT \(BindingRecord.columns) FROM \(BindingRecord.joined)"
   static let page = page(where: "")
@@ -31,27 +18,31 @@ final class RecordReader {
     "\(binding) WHERE application_id = ? AND profile_id = ? AND binding_id > ? \(condition) ORDER BY binding_id LIMIT ?"
   }
 
-  init(on connection: SQLiteConnection) throws(SQLiteError) {
-    func prepare(_ sql: String) throws(SQLiteError) -> Statement { try Statement(sql, on: connection) }
-    let binding = Self.binding
-    selectBinding = try prepare("\(binding) WHERE binding_id = ?")
-    selectBindingOfDevice = try prepare("\(binding) WHERE application_id = ? AND device_id = ? AND NOT is_revoked")
-    selectBindingOfProfileTouchID = try prepare(
-      "\(binding) WHERE application_id = ? AND profile_touch_id = ? AND NOT is_revoked")
-    selectActivePage = try prepare(Self.activePage)
-    selectPage = try prepare(Self.page)
-    countActiveBindings = try prepare(Self.activeCount)
-    selectReceipt = try prepare("SELECT receipt FROM app_attest_receipts WHERE binding_id = ?")
-    selectDevice = try prepare("SELECT \(DeviceRecord.columns) FROM devices WHERE device_id = ?")
-    selectErasureMark = try prepare("SELECT version FROM erasure_marks WHERE application_id = ? AND mark_id = ?")
-    selectProfile = try prepare(
-      "SELECT \(ProfileRecord.columns) FROM profiles WHERE application_id = ? AND profile_id = ?")
-    selectEvaluation = try prepare(
-      "SELECT \(EvaluationRecord.columns) FROM evaluations WHERE expires_at = ? AND id = ?")
-    selectToken = try prepare("SELECT \(TokenRecord.columns) FROM tokens WHERE expires_at = ? AND id = ?")
-    selectTicket = try prepare("SELECT 1 FROM used_tickets WHERE expires_at = ? AND id = ?")
-    selectSweptBefore = try prepare("SELECT swept_before FROM sweep_mark")
+  init(on connection: SQLiteConnection) {
+    self.connection = connection
   }
+
+  private func statement(_ sql: String) -> Statement { Statement(sql, on: connection) }
+
+  private lazy var selectBinding = statement("\(Self.binding) WHERE binding_id = ?")
+  private lazy var selectBindingOfDevice = statement(
+    "\(Self.binding) WHERE application_id = ? AND device_id = ? AND NOT is_revoked")
+  private lazy var selectBindingOfProfileTouchID = statement(
+    "\(Self.binding) WHERE application_id = ? AND profile_touch_id = ? AND NOT is_revoked")
+  private lazy var selectActivePage = statement(Self.activePage)
+  private lazy var selectPage = statement(Self.page)
+  private lazy var countActiveBindings = statement(Self.activeCount)
+  private lazy var selectReceipt = statement("SELECT receipt FROM app_attest_receipts WHERE binding_id = ?")
+  private lazy var selectDevice = statement("SELECT \(DeviceRecord.columns) FROM devices WHERE device_id = ?")
+  private lazy var selectErasureMark = statement(
+    "SELECT version FROM erasure_marks WHERE application_id = ? AND mark_id = ?")
+  private lazy var selectProfile = statement(
+    "SELECT \(ProfileRecord.columns) FROM profiles WHERE application_id = ? AND profile_id = ?")
+  private lazy var selectEvaluation = statement(
+    "SELECT \(EvaluationRecord.columns) FROM evaluations WHERE expires_at = ? AND id = ?")
+  private lazy var selectToken = statement("SELECT \(TokenRecord.columns) FROM tokens WHERE expires_at = ? AND id = ?")
+  private lazy var selectTicket = statement("SELECT 1 FROM used_tickets WHERE expires_at = ? AND id = ?")
+  private lazy var selectSweptBefore = statement("SELECT swept_before FROM sweep_mark")
 
   func binding(id: String) throws(SQLiteError) -> BindingRecord? {
     try selectBinding.bind(id).first(BindingRecord.init)

@@ -225,7 +225,7 @@ enum Schema {
   }
 
   private static func definitions(on connection: SQLiteConnection) throws(SQLiteError) -> [String] {
-    let select = try Statement(
+    let select = Statement(
       """
       SELECT name || coalesce(sql, '') FROM sqlite_schema
       WHERE name NOT LIKE 'sqlite_stat%' AND name <> '\(moveTarget)' ORDER BY name

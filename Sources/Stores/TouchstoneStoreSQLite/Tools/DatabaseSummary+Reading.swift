@@ -49,7 +49,7 @@ extension Schema {
 
   /// All but SQLite's own.
   static func tableNames(on connection: SQLiteConnection) throws(SQLiteError) -> [String] {
-    let select = try Statement(
+    let select = Statement(
       "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
       on: connection)
     var names: [String] = []

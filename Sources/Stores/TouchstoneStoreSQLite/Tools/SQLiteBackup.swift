@@ -22,12 +22,8 @@ public enum SQLiteBackup {
   ) throws(StoreOpenError) -> DatabaseSummary {
     let path = "\(directory)/\(DataDirectory.databaseName)"
     try DatabaseFile.inspectHeader(path: path, isWritten: false)
-    if let closed = ClosedFile(path: path) {
-      // SQLite would make a write-ahead log even to read.
-      let copied = Result { () throws(StoreOpenError) in try copy(path, .readImmutable, to: file) }
-      if ClosedFile(path: path) == closed { return try publish(try copied.get(), sign) }
-    }
-    return try publish(try copy(path, .readOnly, to: file), sign)
+    let copied = try ClosedFile.reading(path) { access throws(StoreOpenError) in try copy(path, access, to: file) }
+    return try publish(copied, sign)
   }
 
   private static func copy(

@@ -30,22 +30,13 @@ public final class SQLiteMoveSource {
     let path = "\(directory)/\(DataDirectory.databaseName)"
     try DatabaseFile.inspectHeader(path: path, isWritten: false, isMoved: true)
     do throws(SQLiteError) {
-      if let closed = ClosedFile(path: path) {
-        // SQLite would make a write-ahead log even to read.
-        let counts = Result { () throws(SQLiteError) in try Self.counts(path, .readImmutable) }
-        if ClosedFile(path: path) == closed { return try counts.get() }
+      return try ClosedFile.reading(path) { access throws(SQLiteError) in
+        let counts = try counts(on: SQLiteConnection(path: path, access: access))
+        return Dictionary(uniqueKeysWithValues: counts.map { ($0.rawValue, $1) })
       }
-      return try counts(path, .readOnly)
     } catch {
       throw StoreOpenError(error, path: path)
     }
-  }
-
-  private static func counts(
-    _ path: String, _ access: SQLiteConnection.Access
-  ) throws(SQLiteError) -> [String: Int64] {
-    let connection = try SQLiteConnection(path: path, access: access)
-    return Dictionary(uniqueKeysWithValues: try counts(on: connection).map { ($0.rawValue, $1) })
   }
 
   private static func counts(on connection: SQLiteConnection) throws(SQLiteError) -> MovedCounts {
@@ -111,8 +102,8 @@ extension SQLiteMoveSource: MoveSource {
 
   package func marks() throws(StoreOpenError) -> MovedMarks {
     try reading { () throws(SQLiteError) in
-      let log = try EventLog(on: connection)
-      let reader = try RecordReader(on: connection)
+      let log = EventLog(on: connection)
+      let reader = RecordReader(on: connection)
       return MovedMarks(
         lineage: try connection.lineage(), sweptBefore: try reader.sweptBefore(),
         keyCheck: try Statement("SELECT value FROM key_check", on: connection).first { row in row.blob() },
@@ -127,12 +118,7 @@ extension SQLiteMoveSource: MoveSource {
   package func forEachBatch<Failure>(
     of table: MovedTable, limit: Int, _ body: ([MovedRow]) async throws(Failure) -> Void
   ) async throws(Failure) -> StoreOpenError? {
-    let statement: Statement
-    do throws(SQLiteError) {
-      statement = try Statement(table.selection, on: connection)
-    } catch {
-      return StoreOpenError(error, path: directory.databasePath)
-    }
+    let statement = Statement(table.selection, on: connection)
     defer { statement.reset() }
     while true {
       var batch: [MovedRow] = []

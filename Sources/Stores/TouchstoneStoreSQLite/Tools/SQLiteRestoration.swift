@@ -30,7 +30,7 @@ public enum SQLiteRestoration {
 
   /// A line of history of its own, whose first event is the restoration: within a transaction.
   static func begin(on connection: SQLiteConnection, at now: UnixTime) throws(SQLiteError) -> Restoration {
-    let log = try EventLog(on: connection)
+    let log = EventLog(on: connection)
     let last = try log.head()
     var chain = EventChain(continuing: last)
     let lineage = try connection.lineage().successor()
