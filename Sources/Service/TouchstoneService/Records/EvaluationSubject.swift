@@ -1,0 +1,128 @@
+// Whom an evaluation is about, as the caller names it, and the reading of that subject's records.
+
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// The name that the caller gave for an evaluation.
+enum EvaluationSubject: Sendable, Hashable {
+  case binding(String)
+  /// For a person without a bound device.
+  case profile(String)
+  /// A ProfileTouchID will identify the person.
+  case bearer
+
+  /// The caller gives at most one of the two; the other one is empty.
+  init(bindingID: String, profileID: String) {
+    self = !bindingID.isEmpty ? .binding(bindingID) : !profileID.isEmpty ? .profile(profileID) : .bearer
+  }
+
+  /// The id that the caller gave; empty for a ProfileTouchID's bearer.
+  var name: String {
+    switch self {
+    case .binding(let id), .profile(let id): id
+    case .bearer: ""
+    }
+  }
+
+  var bindingID: String? {
+    if case .binding(let id) = self { id } else { nil }
+  }
+}
+
+/// The question for the records of an evaluation's subject.
+struct SubjectQuery: Sendable {
+  var named: EvaluationSubject
+  /// The digest of the ProfileTouchID that is shown; it names the person if nothing else does. No binding's digest is
+  /// empty.
+  var digest: [UInt8] = []
+  var applicationID: String
+  /// `nil`: none is read.
+  var evaluation: ExpiringKey?
+}
+
+/// The question for the active binding that has a passkey, by the digest of the credential's id.
+struct PasskeyQuery: Sendable {
+  var digest: [UInt8]
+  var applicationID: String
+  /// `nil`: none is read.
+  var evaluation: ExpiringKey?
+}
+
+extension TouchstoneService {
+  func records(_ query: SubjectQuery, completion: @escaping @Sendable (Result<AttemptRecords, StoreError>) -> Void) {
+    let applicationID = query.applicationID
+    switch query.named {
+    case .binding(let bindingID):
+      store.attemptRecords(
+        for: .binding(applicationID: applicationID, bindingID: bindingID), vendor: vendor(of: applicationID),
+        evaluation: query.evaluation, completion: completion)
+    case .profile(let profileID):
+      store.attemptRecords(
+        for: .profile(applicationID: applicationID, profileID: profileID), vendor: .everybody,
+        evaluation: query.evaluation, completion: completion)
+    case .bearer:
+      records(
+        PasskeyQuery(digest: query.digest, applicationID: applicationID, evaluation: query.evaluation),
+        completion: completion)
+    }
+  }
+
+  /// Reads the records of the active binding whose ProfileTouchID or passkey has the digest.
+  func records(_ query: PasskeyQuery, completion: @escaping @Sendable (Result<AttemptRecords, StoreError>) -> Void) {
+    store.attemptRecords(
+      for: .profileTouchID(applicationID: query.applicationID, digest: query.digest),
+      vendor: vendor(of: query.applicationID), evaluation: query.evaluation, completion: completion)
+  }
+
+  func subject(_ named: EvaluationSubject, of records: AttemptRecords) -> Subject {
+    switch named {
+    case .binding: Subject(ofBinding: records)
+    case .profile: Subject(ofProfile: records, unknownNames)
+    case .bearer: Subject(ofBearer: records)
+    }
+  }
+
+  func subject<Response>(
+    _ query: SubjectQuery, for exchange: Exchange<Response>
+  ) async throws(RequestError) -> Subject {
+    let part = exchange.begin(.read)
+    let records: AttemptRecords = try await exchange.value { self.records(query, completion: $0) }
+    part?.end()
+    return subject(query.named, of: records)
+  }
+
+  /// Reads the records once, for a call that writes nothing, and runs `body` on the call's event loop. A binding that
+  /// the store has at hand needs no closure that outlives this function, and a subject without a name needs no records.
+  func read<Response>(
+    _ query: SubjectQuery, for exchange: Exchange<Response>, _ body: @escaping @Sendable (Subject) -> Void
+  ) throws(RequestError) {
+    switch query.named {
+    case .bearer: return body(.unnamed(in: query.applicationID))
+    case .binding(let id):
+      if let subject = try subjectAtHand(ofBinding: id, of: query.applicationID, for: exchange) { return body(subject) }
+    case .profile: break
+    }
+    let part = exchange.begin(.read)
+    records(query) { [self] result in
+      exchange.onLoop {
+        part?.end()
+        switch result {
+        case .success(let records): body(self.subject(query.named, of: records))
+        case .failure(let error): exchange.refuse(exchange.logged(error))
+        }
+      }
+    }
+  }
+
+  private func subjectAtHand<Response>(
+    ofBinding bindingID: String, of applicationID: String, for exchange: Exchange<Response>
+  ) throws(RequestError) -> Subject? {
+    do throws(StoreError) {
+      let records = try store.attemptRecordsAtHand(
+        ofBinding: bindingID, applicationID: applicationID, vendor: vendor(of: applicationID))
+      return records.map { Subject(ofBinding: $0) }
+    } catch {
+      throw exchange.logged(error)
+    }
+  }
+}
