@@ -45,6 +45,13 @@ struct DocumentTests {
     for page in try Self.pages() { #expect(text.contains("[\(page.dropFirst(5))](\(page))"), "\(page)") }
   }
 
+  @Test("There are at most 22 pages beside the generated one, and 3,800 lines in all")
+  func size() throws {
+    let pages = try Self.pages().filter { $0 != Self.generated }
+    let lines = try pages.map { try PackageTree.text(of: $0).count { $0 == "\n" } }.reduce(0, +)
+    #expect(pages.count <= 22 && lines <= 3_800, "\(pages.count) pages, \(lines) lines")
+  }
+
   @Test("Every link leads to a file, and to a heading if it names one")
   func links() throws {
     let clients = ["clients/python/README.md", "clients/go/README.md"]

@@ -96,13 +96,14 @@ extension TouchstoneService {
   func read<Response>(
     _ query: SubjectQuery, for exchange: Exchange<Response>, _ body: @escaping @Sendable (Subject) -> Void
   ) throws(RequestError) {
-    switch query.named {
-    case .bearer: return body(.unnamed(in: query.applicationID))
-    case .binding(let id):
-      if let subject = try subjectAtHand(ofBinding: id, of: query.applicationID, for: exchange) { return body(subject) }
-    case .profile: break
-    }
+    guard query.named != .bearer else { return body(.unnamed(in: query.applicationID)) }
     let part = exchange.begin(.read)
+    if case .binding(let id) = query.named,
+      let subject = try subjectAtHand(ofBinding: id, of: query.applicationID, for: exchange)
+    {
+      part?.end()
+      return body(subject)
+    }
     records(query) { [self] result in
       exchange.onLoop {
         part?.end()
