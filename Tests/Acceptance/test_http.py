@@ -30,7 +30,7 @@ UNAVAILABLE_EXIT = 69
 #: The bounds of the service: bytes of a head, connections of one client, seconds for a head and for a TLS handshake.
 HEAD_BYTES = 8 << 10
 #: Within which a new key signs, and more.
-ROTATION_SECONDS = 30
+ROTATION_SECONDS = 120
 #: Beyond a bound in seconds, because the machine may be busy.
 SLACK_SECONDS = 10
 
