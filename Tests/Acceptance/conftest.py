@@ -3,25 +3,14 @@
 Applications do not see each other, so tests on the shared service may run in any order and at one time.
 """
 
-import os
 import tempfile
 from pathlib import Path
 
-# The service is started by fork and exec; gRPC has no part in that.
-os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+import pytest
 
-import pytest  # noqa: E402
-
-pytest.register_assert_rewrite("support.errors", "support.server")
-
-from support.caller import new_caller  # noqa: E402
-from support.phone import Phone  # noqa: E402
-from support.server import BINARY, Server, remove_own_variables  # noqa: E402
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _environment():
-    remove_own_variables()
+from support.caller import new_caller
+from support.phone import Phone
+from support.server import BINARY, Server
 
 
 @pytest.fixture(scope="session")

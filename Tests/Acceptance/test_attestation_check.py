@@ -161,9 +161,9 @@ def reason(tmp_path, known, *arguments):
     return verdict.get("reason", verdict["verdict"])
 
 
-@pytest.mark.parametrize(
-    "change, expected",
-    [
+def test_client_data_has_one_meaning(tmp_path):
+    """Nothing signs it in the format "none": only its own checks find it out."""
+    changes = [
         (lambda data: data, "accepted"),
         (lambda data: data[:-1] + b',"origin":"https://evil.example"}', "MALFORMED_CLIENT_DATA"),
         (lambda data: data[:-1] + b',"\\u006frigin":"https://evil.example"}', "MALFORMED_CLIENT_DATA"),
@@ -199,18 +199,19 @@ def reason(tmp_path, known, *arguments):
         (lambda data: data.replace(b"apk-key-hash:K", "apk-key-hash:\u212a".encode()), "ORIGIN_DIFFERS"),
         # The last character of 32 bytes in base64url has two bits to spare.
         (lambda data: data.replace(b'AAA"', b'AAB"'), "CHALLENGE_DIFFERS"),
-    ],
-)
-def test_client_data_has_one_meaning(tmp_path, change, expected):
-    """Nothing signs it in the format "none": only its own checks find it out."""
+    ]
     known = case("webauthn/pywebauthn-registrations.json", "pywebauthn-supports_dict_credential")
     challenge, origin = url(bytes(32)), "android:apk-key-hash:K"
     data = {"type": "webauthn.create", "challenge": challenge, "origin": origin}
-    ceremony = {
-        "expected_challenge_b64u": challenge,
-        "clientDataJSON_b64u": url(change(json.dumps(data, separators=(",", ":")).encode())),
-    }
-    assert reason(tmp_path, known | {"origin": origin, "registration": known["registration"] | ceremony}) == expected
+    cases = []
+    for number, (change, _) in enumerate(changes):
+        client_data = change(json.dumps(data, separators=(",", ":")).encode())
+        ceremony = {"expected_challenge_b64u": challenge, "clientDataJSON_b64u": url(client_data)}
+        registration = known["registration"] | ceremony
+        cases.append(known | {"id": str(number), "origin": origin, "registration": registration})
+    _, found = verdicts(written(tmp_path / "cases.json", *cases))
+    judged = {int(verdict["id"]): verdict.get("reason", verdict["verdict"]) for verdict in found}
+    assert judged == dict(enumerate(expected for _, expected in changes))
 
 
 def cbor(item):
@@ -513,14 +514,8 @@ def outcomes(tmp_path, settings, file, name=None):
     [
         ({"app_ids": [POC], "environments": ["development"]}, ["app", "accepted"]),
         ({"app_ids": [KAYAK, POC], "environments": ["production", "development"]}, ["app", "accepted"]),
-        # An iPhone's minimum is what it can reach.
-        (
-            {"app_ids": [POC], "environments": ["development"], "attestation": "required", "minimum_level": "strongbox"},
-            ["app", "accepted"],
-        ),
         ({"app_ids": [POC]}, ["ENVIRONMENT_DIFFERS"]),
         ({"app_ids": [KAYAK], "environments": ["development"]}, ["APPLICATION_DIFFERS"]),
-        ({"attestation": "required", "environments": ["development"]}, ["APPLICATION_DIFFERS"]),
         ({"attestation": "none"}, ["none", "accepted"]),
     ],
 )
@@ -540,12 +535,7 @@ def test_an_assertion_is_of_the_applications_app(tmp_path):
     [
         # All published chains are of keys that need no authentication: nothing else is wrong with this one.
         ({"packages": [GOOGLE], "oldest_patch_level": "2026-02-01", "attestation": "required"}, PIXEL, "KEY_UNPROTECTED"),
-        ({"packages": [GOOGLE], "minimum_level": "strongbox"}, PIXEL, "LEVEL_TOO_LOW"),
         ({"oldest_patch_level": "2026-02-05"}, PIXEL, "PATCH_LEVEL_TOO_OLD"),
-        ({"packages": [GOOGLE | {"name": "org.example.shop"}]}, PIXEL, "PACKAGE_DIFFERS"),
-        ({"packages": [GOOGLE | {"signers": [GOOGLE_SIGNER[::-1]]}]}, PIXEL, "SIGNER_DIFFERS"),
-        ({}, "android/keyatt-blueline-sdk28-SB_RSA_NONE.json", "BOOT_NOT_VERIFIED"),
-        ({"attestation": "required"}, "android/asitplus-Android_Emulator_RSA.json", "LEVEL_TOO_LOW"),
         ({"attestation": "none"}, PIXEL, "none"),
     ],
 )
@@ -558,51 +548,14 @@ def test_an_android_key_is_as_the_application_demands(tmp_path, settings, file, 
     [
         ({"passkeys": DEMO, "attestation": "required"}, "AppleAttestationIos", ["tee", "accepted"]),
         ({"passkeys": DEMO, "attestation": "required"}, "YubikeyBio_5_5_4", ["LEVEL_TOO_LOW", "accepted"]),
-        ({"passkeys": DEMO}, "YubikeyBio_5_5_4", ["self", "accepted"]),
-        ({"passkeys": DEMO, "attestation": "none"}, "YubikeyBio_5_5_4", ["none", "accepted"]),
         ({"passkeys": DEMO}, "YubiKey5Nfc", ["USER_NOT_VERIFIED", "USER_NOT_VERIFIED"]),
         ({"passkeys": DEMO | {"user_verification": "preferred"}}, "YubiKey5Nfc", ["self", "accepted"]),
-        ({}, "YubikeyBio_5_5_4", ["PASSKEYS_NOT_SERVED", "PASSKEYS_NOT_SERVED"]),
         ({"passkeys": DEMO | {"rp_id": "yubico.com"}}, "YubikeyBio_5_5_4", ["APPLICATION_DIFFERS"] * 2),
         ({"passkeys": DEMO | {"origins": ["https://yubico.com"]}}, "YubikeyBio_5_5_4", ["ORIGIN_DIFFERS"] * 2),
-        ({"passkeys": DEMO | {"aaguids": ["0" * 32]}}, "YubikeyBio_5_5_4", ["AUTHENTICATOR_NOT_ALLOWED", "accepted"]),
     ],
 )
 def test_a_passkey_is_as_the_application_demands(tmp_path, settings, name, expected):
     assert outcomes(tmp_path, settings, PAIRS, f"yubico-real-{name}") == expected
-
-
-def test_a_passkey_without_a_statement_is_refused_where_one_is_required(tmp_path):
-    name = "pywebauthn-supports_dict_credential"
-    file = "webauthn/pywebauthn-registrations.json"
-    passkeys = {"rp_id": "localhost", "origins": ["http://localhost:5000"], "user_verification": "preferred"}
-    assert outcomes(tmp_path, {"passkeys": passkeys}, file, name) == ["none"]
-    assert outcomes(tmp_path, {"passkeys": passkeys, "attestation": "required"}, file, name) == ["ATTESTATION_REQUIRED"]
-
-
-def test_a_passkey_that_may_be_copied_is_refused_where_it_must_not_be(tmp_path):
-    """The same registration, signed again with the flag that its key may be copied."""
-    client = b'{"type":"webauthn.create","challenge":"AAAA","origin":"https://example.org"}'
-    leaf = Authority("leaf", authority=False)
-    known = packed(leaf)
-    statement = unurl(known["attestationObject_b64u"])
-    start = statement.index(hashlib.sha256(b"example.org").digest())
-    data = bytearray(statement[start:])
-    # UP, UV, BE and AT.
-    data[32] = 0x4D
-    signature = leaf.key.sign(bytes(data) + hashlib.sha256(client).digest(), ec.ECDSA(hashes.SHA256()))
-    statement = {"alg": -7, "sig": signature, "x5c": [leaf.der]}
-    copied = known | {
-        "attestationObject_b64u": url(cbor({"fmt": "packed", "attStmt": statement, "authData": bytes(data)}))
-    }
-    passkeys = {"rp_id": "example.org", "origins": ["https://example.org"]}
-
-    def judged(**more):
-        demands = policy(tmp_path / "policy.yaml", shop={"passkeys": passkeys | more})
-        return reason(tmp_path, copied, "--policy", demands)
-
-    assert judged() == "accepted"
-    assert judged(device_bound=True) == "KEY_NOT_DEVICE_BOUND"
 
 
 def test_vectors_that_a_setting_decides(tmp_path):

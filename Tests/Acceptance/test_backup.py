@@ -1,20 +1,21 @@
 """`touchstone backup` and `restore`: whole, beside a running service; what was used does not come back (R28, R35, R39)."""
 
 import contextlib
+import functools
 import hashlib
 import os
 import re
 import shutil
 import sqlite3
-import threading
 import time
 
 import pytest
 
-from support.caller import from_threads, new_caller, passcode
+from support.caller import new_caller, passcode
 from support.data_directory import contents, database
 from support.issued import Issued
 from support.phone import Phone
+from support.replicas import Load
 from support.server import run
 from support.stores import of_sqlite
 from support.stubs import administration_pb2, evaluation_pb2
@@ -59,32 +60,20 @@ def restore(start, tmp_path):
 
 def test_what_was_answered_before_a_backup_under_load_is_in_it(start, restore, tmp_path):
     server = start()
-    stopping = threading.Event()
-    bound = []
+    bound, copies = [], []
 
-    def work(index):
-        caller = new_caller(server, APPLICATION)
-        while not stopping.is_set():
-            phone = Phone()
-            caller.bind(phone)
-            assert caller.login(phone).outcome == SUCCEEDED
-            bound.append(phone)
+    def bind_and_log_in(caller):
+        phone = Phone()
+        caller.bind(phone)
+        assert caller.login(phone).outcome == SUCCEEDED
+        bound.append(phone)
 
-    def make_backups():
-        copies = []
-        try:
-            while len(copies) < 3:
-                while len(bound) < 10 * (len(copies) + 1):
-                    stopping.wait(0.001)
-                # The latest: the others were there long before.
-                known = bound[-10:]
-                copies.append((known, tmp_path / f"copy-{len(copies)}"))
-                back_up(server, copies[-1][1])
-        finally:
-            stopping.set()
-        return copies
-
-    *_, copies = from_threads(5, lambda index: work(index) if index < 4 else make_backups())
+    with Load(*(functools.partial(bind_and_log_in, new_caller(server, APPLICATION)) for _ in range(4))) as load:
+        for number in range(3):
+            load.wait_for_rounds(3)
+            # The latest: the others were there long before.
+            copies.append((bound[-10:], tmp_path / f"copy-{number}"))
+            back_up(server, copies[-1][1])
     for known, file in copies:
         restored = restore(file, server)
         caller = new_caller(restored, APPLICATION)

@@ -6,7 +6,7 @@ import grpc
 import pytest
 
 from support.caller import new_caller, passcode
-from support.configuration import BAD_CONFIGURATION, check_complaints
+from support.configuration import BAD_CONFIGURATION
 from support.credentials import Key, caller_with, new_key
 from support.errors import refused
 from support.phone import Phone
@@ -62,40 +62,24 @@ def test_a_key_opens_what_its_caller_is_granted(guarded, shop_key):
     assert {event.caller for event in caller.events()} == {"shop"}
 
 
-@pytest.mark.parametrize(
-    ("authorization", "reason"),
-    [
-        (None, "CREDENTIALS_MISSING"),
-        ("", "KEY_MALFORMED"),
-        ("Bearer", "KEY_MALFORMED"),
-        ("Bearer tsk_short", "KEY_MALFORMED"),
-        ("Basic c2hvcDpzaG9w", "KEY_MALFORMED"),
-        ("Bearer {key}", "KEY_UNKNOWN"),
-        (" Bearer  {key} ", "KEY_UNKNOWN"),
-        ("Bearer {key}, Bearer {key}", "KEY_MALFORMED"),
-    ],
-)
-def test_who_shows_no_known_key_is_refused_whatever_they_ask_for(guarded, shop_key, authorization, reason):
-    shown = authorization and authorization.format(key=Key().text)
-    stranger = caller_with(guarded.channel(), "shop", authorization=shown)
-    for application_id in ["shop", "nobody's"]:
-        stranger.application_id = application_id
+def test_who_shows_no_known_key_is_refused_whatever_they_ask_for(guarded, shop_key):
+    channel = guarded.channel()
+    for shown, reason in [(None, "CREDENTIALS_MISSING"), ("Bearer", "KEY_MALFORMED"), (f"Bearer {Key().text}", "KEY_UNKNOWN")]:
+        stranger = caller_with(channel, "shop", authorization=shown)
+        for application_id in ["shop", "nobody's"]:
+            stranger.application_id = application_id
+            with refused(UNAUTHENTICATED, reason=reason):
+                stranger.get_profile("alice")
+            with refused(UNAUTHENTICATED, reason=reason):
+                stranger.can_evaluate(Phone())
         with refused(UNAUTHENTICATED, reason=reason):
-            stranger.get_profile("alice")
-        with refused(UNAUTHENTICATED, reason=reason):
-            stranger.can_evaluate(Phone())
-    with refused(UNAUTHENTICATED, reason=reason):
-        stranger.tokens.GetSigningKeys(tokens_pb2.GetSigningKeysRequest())
-    assert caller_with(guarded.channel(), "shop", shop_key).get_settings("alice")
-
-
-def test_two_keys_in_one_call_are_no_key(guarded, shop_key):
-    fields = [("authorization", f"Bearer {shop_key.text}")] * 2
-    caller = caller_with(guarded.channel(), "shop")
+            stranger.tokens.GetSigningKeys(tokens_pb2.GetSigningKeysRequest())
     with refused(UNAUTHENTICATED, reason="KEY_MALFORMED"):
-        caller.evaluations.CanEvaluatePolicy(
-            evaluation_pb2.CanEvaluatePolicyRequest(application_id="shop"), metadata=fields
+        caller_with(channel, "shop").evaluations.CanEvaluatePolicy(
+            evaluation_pb2.CanEvaluatePolicyRequest(application_id="shop"),
+            metadata=[("authorization", f"Bearer {shop_key.text}")] * 2,
         )
+    assert caller_with(channel, "shop", shop_key).get_settings("alice")
 
 
 def test_the_command_makes_a_key_and_the_lines_for_it(start, tmp_path):
@@ -184,119 +168,3 @@ def test_keys_and_grants_are_reloaded_under_load_and_no_call_fails_that_may(star
     server.reload({"callers": [entry("shop", new, methods=["TokenService/*"])]})
     with refused(PERMISSION_DENIED, reason="METHOD_NOT_GRANTED"):
         caller_with(channel, "shop", new).get_settings("alice")
-
-
-# What a configuration may not say
-
-DIGEST, OTHER_DIGEST = Key().digest, Key().digest
-SHOP = f"callers:\n  - name: shop\n    keys: [{DIGEST}]\n"
-GRANTS = "    applications: [shop]\n    methods: [TokenService/*]\n"
-
-WRONG = {
-    "no list": ("callers: ‸shop", "callers must be a list"),
-    "nobody": ("callers: ‸[]", "callers must name a caller"),
-    "no name": (f"callers:\n  - ‸keys: [{DIGEST}]\n{GRANTS}", "a caller needs a name"),
-    "a name of other letters": (f"callers:\n  - name: ‸the shop\n    keys: [{DIGEST}]\n{GRANTS}", "name must be 1 to 64"),
-    "the unknown": (f"callers:\n  - name: ‸unknown\n    keys: [{DIGEST}]\n{GRANTS}", "the audit log"),
-    "the unknown in capitals": (f"callers:\n  - name: ‸Unknown\n    keys: [{DIGEST}]\n{GRANTS}", "the audit log"),
-    "the operator": (f"callers:\n  - name: ‸operator\n    keys: [{DIGEST}]\n{GRANTS}", "the audit log"),
-    "the operator in capitals": (f"callers:\n  - name: ‸OPERATOR\n    keys: [{DIGEST}]\n{GRANTS}", "the audit log"),
-    "local in capitals": (f"callers:\n  - name: ‸Local\n    keys: [{DIGEST}]\n{GRANTS}", "name must be local"),
-    "plaintext in capitals": (f"callers:\n  - name: ‸PlainText\n    keys: [{DIGEST}]\n{GRANTS}", "name must be plaintext"),
-    "two of a name": (
-        f"{SHOP}{GRANTS}  - name: ‸shop\n    keys: [{OTHER_DIGEST}]\n{GRANTS}",
-        'there are two callers "shop"',
-    ),
-    "a key of two": (f"{SHOP}{GRANTS}  - name: bank\n    keys: [‸{DIGEST}]\n{GRANTS}", "this key appears twice"),
-    "a key twice": (f"callers:\n  - name: shop\n    keys: [{DIGEST}, ‸{DIGEST}]\n{GRANTS}", "this key appears twice"),
-    "no identity": (f"callers:\n  - ‸name: shop\n{GRANTS}", "needs one of spiffe, dns, common_name, or keys"),
-    "no keys": (f"callers:\n  - name: shop\n    keys: ‸[]\n{GRANTS}", "keys must be a list of 1 to 8"),
-    "the key itself": (f"callers:\n  - name: shop\n    keys: [‸{Key().text}]\n{GRANTS}", "a key must be sha256:"),
-    "local with a key": (
-        f"callers:\n  - name: local\n    ‸keys: [{DIGEST}]\n{GRANTS}",
-        "local is the caller in plaintext from this machine",
-    ),
-    "plaintext with a certificate": (
-        f"callers:\n  - name: plaintext\n    ‸dns: shop.example.org\n{GRANTS}",
-        "plaintext is the caller in plaintext from beyond this machine",
-    ),
-    "no methods": (f"callers:\n  - ‸name: shop\n    keys: [{DIGEST}]\n    applications: [shop]\n", "needs methods"),
-    "empty methods": (f"{SHOP}    applications: [shop]\n    methods: ‸[]\n", "methods must be a list of 1 to"),
-    "a method that is not": (
-        f"{SHOP}    applications: [shop]\n    methods: [‸TokenService/IntrospectTokens]\n",
-        'did you mean "TokenService/IntrospectToken"?',
-    ),
-    "a service that is not": (f"{SHOP}    applications: [shop]\n    methods: [‸Tokens/*]\n", 'no method "Tokens/*"'),
-    "a method twice": (
-        f"{SHOP}    applications: [shop]\n    methods: [TokenService/*, ‸TokenService/*]\n",
-        "appears twice",
-    ),
-    "no applications": (f"callers:\n  - ‸name: shop\n    keys: [{DIGEST}]\n    methods: [TokenService/*]\n", "needs applications"),
-    "empty applications": (f"{SHOP}    applications: ‸[]\n    methods: [TokenService/*]\n", "applications must be a list"),
-    "one application": (f"{SHOP}    applications: ‸shop\n    methods: [TokenService/*]\n", "applications must be a list"),
-    "all among others": (
-        f'{SHOP}    applications: [shop, ‸"*"]\n    methods: [TokenService/*]\n',
-        "must be the only one",
-    ),
-    "an application twice": (
-        f"{SHOP}    applications: [shop, ‸shop]\n    methods: [TokenService/*]\n",
-        "appears twice",
-    ),
-    "applications for nothing": (
-        f"{SHOP}    applications: ‸[shop]\n    methods: [TokenService/GetSigningKeys]\n",
-        "applications have no effect",
-    ),
-    "an unknown setting": (f"{SHOP}    ‸aplications: [shop]\n{GRANTS}", 'did you mean "applications"?'),
-    "a certificate that nobody asks for": (
-        f"callers:\n  - name: shop\n    ‸spiffe: spiffe://example.org/shop\n{GRANTS}",
-        "a certificate needs tls.client_authorities",
-    ),
-    "two certificates": (
-        "tls: {certificate: a, key: b, client_authorities: c}\n"
-        f"callers:\n  - name: shop\n    dns: shop.example.org\n    ‸common_name: shop\n{GRANTS}",
-        "known by one of spiffe, dns, common_name",
-    ),
-    "a certificate of two": (
-        "tls: {certificate: a, key: b, client_authorities: c}\n"
-        f"callers:\n  - name: shop\n    dns: shop.example.org\n{GRANTS}"
-        f"  - name: bank\n    dns: ‸shop.example.org\n{GRANTS}",
-        'is "shop"\'s: a certificate names one caller',
-    ),
-    "a wildcard": (
-        "tls: {certificate: a, key: b, client_authorities: c}\n"
-        f'callers:\n  - name: shop\n    dns: ‸"*.example.org"\n{GRANTS}',
-        "without wildcards",
-    ),
-    "no SPIFFE ID": (
-        "tls: {certificate: a, key: b, client_authorities: c}\n"
-        f"callers:\n  - name: shop\n    spiffe: ‸https://example.org/shop\n{GRANTS}",
-        "must be spiffe://",
-    ),
-    "a key where certificates are required": (
-        "tls: {certificate: a, key: b, client_authorities: c, client_certificates: required}\n"
-        f"callers:\n  - name: shop\n    ‸keys: [{DIGEST}]\n{GRANTS}",
-        "a caller without a certificate cannot call",
-    ),
-    "TLS for nobody": ("‸tls: {certificate: a, key: b}", "tls needs callers"),
-    "TLS without a key": (f"tls:\n  ‸certificate: a\n{SHOP}{GRANTS}", "tls needs key, a PEM file"),
-    "certificates that nobody vouches for": (
-        f"tls: {{certificate: a, key: b, ‸client_certificates: optional}}\n{SHOP}{GRANTS}",
-        "needs tls.client_authorities",
-    ),
-    "a word for certificates": (
-        f"tls: {{certificate: a, key: b, client_authorities: c, client_certificates: ‸always}}\n{SHOP}{GRANTS}",
-        "must be one of required, optional",
-    ),
-    "no addresses": ("listen: ‸[]", "listen must be 1 to 16"),
-    "an address that is none": ("listen: [127.0.0.1:0, ‸nowhere]", "listen must be HOST:PORT or unix:PATH"),
-    "a socket without a path": ('listen: ‸"unix:"', "listen must be HOST:PORT or unix:PATH"),
-    "reflection by another word": ("reflection: ‸off", "reflection must be one of true, false"),
-    "no connections": ("limits: {connections: ‸0}", "limits.connections must be 1 to"),
-    "an age of no time": ("limits: {connection_age: ‸0s}", "limits.connection_age must be 1s to 720h"),
-    "a grace for nothing": ("limits: {‸connection_age_grace: 1m}", "no effect without limits.connection_age"),
-}
-
-
-@pytest.mark.parametrize("case", WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_named_with_its_place(tmp_path, case):
-    check_complaints(tmp_path / "touchstone.yaml", *case)

@@ -208,11 +208,7 @@ def test_reloading_changes_adds_and_removes_policies(configured):
     server.terminate()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [policies(kept=FINGER, added=FINGER, wrong={}), "policies: {", "colour: red", None],
-    ids=["a wrong policy", "not YAML", "an unknown setting", "no file"],
-)
+@pytest.mark.parametrize("text", [policies(kept=FINGER, added=FINGER, wrong={}), None], ids=["a wrong policy", "no file"])
 def test_a_bad_file_changes_nothing(configured, text):
     server = configured(policies(kept=FINGER))
     caller, phone = bound(server)

@@ -781,34 +781,13 @@ def test_a_link_of_another_site_opens_the_page_as_the_operators_own(url, shop, p
 HASH = "$argon2id$v=19$m=65536,t=3,p=1$c2FsdHNhbHRzYWx0c2FsdA$" + "A" * 43
 
 
-@pytest.mark.parametrize(
-    ("section", "complaint"),
-    [
-        ("{anna: {role: read, applications: '*'}}", "operators.anna needs password"),
-        (f"{{anna: {{password: '{HASH}', applications: '*'}}}}", "operators.anna needs role"),
-        (f"{{anna: {{password: '{HASH}', role: read}}}}", "operators.anna needs applications"),
-        ("{anna: {password: hunter2hunter2, role: read, applications: '*'}}", "operators.anna.password must be a hash"),
-        (
-            f"{{anna: {{password: '{HASH.replace('m=65536,t=3', 'm=8,t=1')}', role: read, applications: '*'}}}}",
-            "operators.anna.password is too weak a hash",
-        ),
-        (f"{{anna: {{password: '{HASH}', role: boss, applications: '*'}}}}", "operators.anna.role must be one of read"),
-        (f"{{anna: {{password: '{HASH}', role: read, applications: []}}}}", "operators.anna.applications must be a list"),
-        (f"{{anna: {{password: '{HASH}', role: read, applications: [a, a]}}}}", '"a" appears twice'),
-        (f"{{'a b': {{password: '{HASH}', role: read, applications: '*'}}}}", "an operator's name must be 1 to 64"),
-        (f"{{operator: {{password: '{HASH}', role: read, applications: '*'}}}}", 'an operator\'s name cannot be "operator"'),
-        (f"{{anna: {{password: '{HASH}', rolle: read, applications: '*'}}}}", '"rolle" is not a setting of operators.anna'),
-        ("[anna]", "operators must be a mapping"),
-    ],
-)
-def test_a_wrong_section_is_named_by_its_field(tmp_path, section, complaint):
+def test_what_stands_in_a_hashs_place_may_be_the_password_and_is_not_printed(tmp_path):
     file = tmp_path / "touchstone.yaml"
-    file.write_text(f"operators: {section}\n")
+    file.write_text("operators: {anna: {password: hunter2hunter2, role: read, applications: '*'}}\n")
     file.chmod(0o600)
     ended = run_to_end(tmp_path / "data", arguments=["--config", file])
     assert ended.returncode == BAD_CONFIGURATION
-    assert complaint in ended.stderr
-    # It may be the password itself.
+    assert "operators.anna.password must be a hash" in ended.stderr
     assert "hunter2" not in ended.stderr
 
 

@@ -35,9 +35,9 @@ def request(service=""):
     return health_pb2.HealthCheckRequest(service=service)
 
 
-@pytest.mark.parametrize("service", SERVICES)
-def test_every_service_serves(health, service):
-    assert health.Check(request(service), timeout=20).status == SERVING
+def test_every_service_serves(health):
+    for service in SERVICES:
+        assert health.Check(request(service), timeout=20).status == SERVING
 
 
 @of_sqlite

@@ -13,7 +13,7 @@ import pytest
 from support.caller import new_caller
 from support.data_directory import contents, files_with
 from support.phone import Phone
-from support.server import BINARY, run, run_to_end
+from support.server import BINARY, Server, run, run_to_end
 from support.stores import of_sqlite
 from support.stubs import evaluation_pb2, tokens_pb2
 
@@ -111,37 +111,30 @@ def as_a_user():
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
 
 
+@of_sqlite
 @pytest.mark.parametrize("is_debuggable", [False, True])
 def test_neither_core_files_nor_other_processes_of_its_user_show_them(public_directory, is_debuggable):
     data = public_directory / "data"
     data.mkdir(mode=0o700)
     if as_a_user():
         os.chown(data, NOBODY, NOBODY)
-    binary = shutil.copy(BINARY, public_directory)
-    command = [binary, "serve", "--data-dir", data, "--store", "sqlite", "--listen", "127.0.0.1:0"]
     hard_limit = resource.getrlimit(resource.RLIMIT_CORE)[1]
-    with subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, **({"TOUCHSTONE_DEBUGGABLE": "1"} if is_debuggable else {})},
+    with Server(
+        data,
+        arguments=["--store", "sqlite"],
+        environment={"TOUCHSTONE_DEBUGGABLE": "1"} if is_debuggable else None,
+        program=(shutil.copy(BINARY, public_directory),),
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (hard_limit, hard_limit)),
         **as_a_user(),
-    ) as service:
-        try:
-            assert service.stdout.readline().startswith(b"listening on ")
-            process = Path(f"/proc/{service.pid}")
-            shown = [
-                subprocess.run(["cat", process / name], capture_output=True, check=False, **as_a_user()).returncode == 0
-                for name in ("environ", "maps")
-            ]
-            assert shown == [is_debuggable] * 2
-            (limit,) = (line for line in (process / "limits").read_text().splitlines() if "core file" in line)
-            assert (limit.split()[4:6] == ["0", "0"]) != (is_debuggable and hard_limit != 0)
-        finally:
-            service.terminate()
-            assert service.wait(30) == 0
+    ) as server:
+        process = Path(f"/proc/{server.process.pid}")
+        shown = [
+            subprocess.run(["cat", process / name], capture_output=True, check=False, **as_a_user()).returncode == 0
+            for name in ("environ", "maps")
+        ]
+        assert shown == [is_debuggable] * 2
+        (limit,) = (line for line in (process / "limits").read_text().splitlines() if "core file" in line)
+        assert (limit.split()[4:6] == ["0", "0"]) != (is_debuggable and hard_limit != 0)
 
 
 # Whose they are
@@ -157,7 +150,7 @@ def test_a_database_is_served_with_the_keys_that_it_was_begun_with(start, tmp_pa
     other = new_keys(tmp_path / "other")
     for ended in (
         run_to_end(server.data_directory, arguments=["--keys", other]),
-        run_to_end(server.data_directory, env={**os.environ, "TOUCHSTONE_KEYS": export(other)}),
+        run_to_end(server.data_directory, environment={"TOUCHSTONE_KEYS": export(other)}),
     ):
         assert ended.returncode == UNUSABLE_KEYS
         assert len(ended.stderr.splitlines()) == 1
@@ -260,9 +253,6 @@ def test_pruning_leaves_what_may_live(keys):
     [
         (["new"], NOT_CREATED),
         (["rotate"], USAGE),
-        (["rotate", "pepper"], USAGE),
-        (["rotate", "signing", "--from", "soon"], USAGE),
-        (["rotate", "signing", "--from", "2020-01-01T00:00:00Z"], USAGE),
         (["rotate", "signing", "--after", "1h", "--from", "2120-01-01T00:00:00Z"], USAGE),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, list) else "",

@@ -13,6 +13,7 @@ from support.caller import new_caller
 from support.certificates import Authority
 from support.credentials import Key
 from support.load import end, run_command, run_load, start_and_await, start_load
+from support.proxy import REFUSES, Proxy
 
 VALID, WRONG_OPTION, UNREACHABLE, CLIENT_LIMITED, MISSED = 0, 64, 69, 70, 99
 #: A machine that also does other work may make the client late.
@@ -60,35 +61,51 @@ def test_calls_are_spread_evenly_over_addresses(start, separated):
     assert all(entry["succeeded"] == entry["sent"] for entry in report["targets"])
 
 
-def test_errors_are_counted_at_their_address(start, tmp_path):
-    server = start(listen=["127.0.0.1:0"])
-    with _Forwarder(server.address) as forwarder:
-        page = tmp_path / "page.html"
-        load = start_and_await(
-            server, "--target", forwarder.address, "--json", "--html", page, "--scenario", "preflight",
-            "--rate", 100, "--duration", "4s",
-        )  # fmt: skip
-        forwarder.cut()
-        ended = end(load)
+@pytest.fixture
+def new_proxy():
+    """Makes another address of a server, which can be cut off."""
+    proxies = []
+
+    def new_proxy(server):
+        host, port = server.address.rsplit(":", 1)
+        proxies.append(Proxy(host, int(port)))
+        return proxies[-1]
+
+    yield new_proxy
+    for proxy in proxies:
+        proxy.close()
+
+
+def test_errors_are_counted_at_their_address(start, new_proxy, tmp_path):
+    server = start()
+    proxy, page = new_proxy(server), tmp_path / "page.html"
+    load = start_and_await(
+        server, "--target", proxy.address, "--json", "--html", page, "--scenario", "preflight",
+        "--rate", 100, "--duration", "4s",
+    )  # fmt: skip
+    proxy.mode = REFUSES
+    proxy.cut()
+    ended = end(load)
     assert ended.returncode == MISSED
     served, cut = ended.report["targets"]
-    assert cut["target"] == forwarder.address
+    assert cut["target"] == proxy.address
     assert served["sent"] == served["succeeded"] == 200
     assert cut["failed"] + cut["timed_out"] + cut["unfinished"] > 0
     assert ended.report["errors"] == cut["sent"] - cut["succeeded"]
-    assert forwarder.address in page.read_text(encoding="utf-8")
+    assert proxy.address in page.read_text(encoding="utf-8")
 
 
-def test_an_address_that_was_away_is_named_with_its_time(start):
-    """As a replica's address is during a rolling restart."""
-    server = start(listen=["127.0.0.1:0"])
-    with _Forwarder(server.address) as forwarder:
-        load = start_and_await(
-            server, "--target", forwarder.address, "--json", "--scenario", "preflight", "--rate", 100, "--duration", "4s",
-            "--connections", 2,
-        )  # fmt: skip
-        forwarder.interrupt()
-        ended = end(load)
+def test_an_address_that_was_away_is_named_with_its_time(start, new_proxy):
+    """As a replica's address is during a rolling restart. The client waits before it connects for the third time."""
+    server = start()
+    proxy = new_proxy(server)
+    load = start_and_await(
+        server, "--target", proxy.address, "--json", "--scenario", "preflight", "--rate", 100, "--duration", "4s",
+        "--connections", 2,
+    )  # fmt: skip
+    proxy.refusals = 1
+    proxy.cut()
+    ended = end(load)
     assert ended.returncode == MISSED
     served, cut = ended.report["targets"]
     assert served["away"] == []
@@ -100,61 +117,6 @@ def test_an_address_that_was_away_is_named_with_its_time(start):
 
 def _repeated(option, values):
     return [part for value in values for part in (option, value)]
-
-
-class _Forwarder:
-    """Passes connections on to an address, until it is cut."""
-
-    def __init__(self, address):
-        host, port = address.rsplit(":", 1)
-        self._to = (host, int(port))
-        self._sockets = []
-        self._refusals = 0
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._threads = futures.ThreadPoolExecutor(64)
-        self.address = "127.0.0.1:{}".format(self._listener.getsockname()[1])
-
-    def __enter__(self):
-        self._threads.submit(self._accept)
-        return self
-
-    def __exit__(self, *error):
-        self.cut()
-        self._threads.shutdown()
-
-    def interrupt(self):
-        """Ends the connections, and the next one: the client then waits before it connects again."""
-        self._refusals = 1
-        self._end(self._sockets)
-
-    def cut(self):
-        self._end([self._listener, *self._sockets])
-
-    @staticmethod
-    def _end(sockets):
-        for each in list(sockets):
-            try:
-                each.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass  # The peer was faster.
-            each.close()
-
-    def _accept(self):
-        while True:
-            accepted, _ = self._listener.accept()
-            if self._refusals > 0:
-                self._refusals -= 1
-                accepted.close()
-                continue
-            there = socket.create_connection(self._to)
-            self._sockets += [accepted, there]
-            self._threads.submit(_pass_on, accepted, there)
-            self._threads.submit(_pass_on, there, accepted)
-
-
-def _pass_on(source, target):
-    while data := source.recv(65_536):
-        target.sendall(data)
 
 
 def test_an_address_out_of_reach_is_named(server, closed_address):

@@ -11,7 +11,6 @@ import pytest
 from support.caller import new_caller
 from support.liar import Liar
 from support.load import end, run_command, run_load, start_load
-from support.stubs import evaluation_pb2
 
 VALID, CLIENT_LIMITED, MISSED = 0, 70, 99
 #: A machine that also does other work may make the client late.
@@ -121,10 +120,6 @@ def test_the_table_has_a_line_for_each_flow(server):
 # Answers are checked
 
 
-def succeeded(answer):
-    answer.outcome = evaluation_pb2.OUTCOME_SUCCEEDED
-
-
 def with_other_signature(answer):
     if answer.token:
         head, _, signature = answer.token.rpartition(".")
@@ -133,10 +128,6 @@ def with_other_signature(answer):
 
 def without_token(answer):
     answer.token = ""
-
-
-def cannot(answer):
-    answer.can_evaluate = False
 
 
 def unconsumed(answer):
@@ -151,10 +142,7 @@ def inactive(answer):
 @pytest.mark.parametrize(
     ("actions", "lies", "reason"),
     [
-        ("wrong_finger", {"SubmitAttempt": succeeded}, "wrong_finger: a wrong finger got SUCCEEDED, not TRY_AGAIN"),
-        ("lockout", {"SubmitAttempt": succeeded}, "lockout: a wrong finger got SUCCEEDED"),
         ("login", {"SubmitAttempt": without_token}, "login: no token"),
-        ("preflight", {"CanEvaluatePolicy": cannot}, "preflight: it cannot be evaluated"),
         ("payment", {"ConsumeToken": unconsumed}, "payment: not consumed: ALREADY_CONSUMED"),
         ("introspect", {"IntrospectToken": inactive}, "introspect: introspected: the token is not active"),
     ],
@@ -265,23 +253,12 @@ def assert_refused(ended, line):
     assert not ended.stdout
 
 
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        ("flows:\n  - actions: login\n    wieght: 5\n", '3:5: "wieght" is not a setting of a flow (did you mean "weight"?)'),
-        ("flow: []", '1:1: "flow" is not a setting of a scenario (did you mean "flows"?)'),
-        ("flows: [{actions: login, weight: 0}]", "1:34: weight must be 1 to 1000000"),
-        ("flows: [{actions: login, weight: -1}]", "1:34: weight must be 1 to 1000000"),
-        (
-            "flows: [{actions: login, think: 5 minutes}]",
-            "1:33: think must be a time such as 500ms, 2s or 1m, or two as in 1s-3s, up to 1h",
-        ),
-        ("flows: [", "2:1: did not find expected node content"),
-    ],
-)
-def test_a_wrong_scenario_is_refused(write, text, error):
-    path = write(text)
-    assert_refused(run_command("--target", "127.0.0.1:1", "--scenario", path), f"{path}:{error}")
+def test_a_wrong_scenario_is_refused(write):
+    path = write("flows:\n  - actions: login\n    wieght: 5\n")
+    assert_refused(
+        run_command("--target", "127.0.0.1:1", "--scenario", path),
+        f'{path}:3:5: "wieght" is not a setting of a flow (did you mean "weight"?)',
+    )
 
 
 def test_an_unknown_action_is_refused_with_those_that_there_are(write):
@@ -304,37 +281,20 @@ def test_a_scenario_that_does_not_exist_is_refused(name, error):
     assert_refused(run_command("--target", "127.0.0.1:1", "--scenario", name), error)
 
 
-HEADER = {"format": "touchstone-load phones", "version": 1, "application": "touchstone-load"}
-
-
-@pytest.mark.parametrize(
-    ("content", "error"),
-    [
-        ("flows: []", "cannot be used: it is no phone file of touchstone-load"),
-        ("{}", "cannot be used: it is no phone file of touchstone-load"),
-        (json.dumps(HEADER), "cannot be used: it is no phone file of touchstone-load"),
-        (json.dumps({**HEADER, "version": 2}), "cannot be used: it has version 2, and this program reads 1"),
-        (
-            json.dumps({**HEADER, "application": "wallet", "target": "", "signing_keys": [], "phones": []}),
-            'has phones of application "wallet", and the scenario\'s is "touchstone-load"',
-        ),
-    ],
-)
-def test_a_file_that_is_no_phone_file_is_refused(write, content, error):
-    path = write(content, "phones.json")
+def test_a_file_that_is_no_phone_file_or_that_others_can_open_is_refused(write):
+    path = write("flows: []", "phones.json")
     path.chmod(0o600)
-    assert_refused(run_command("--target", "127.0.0.1:1", "--phones", path), f"{path} {error}")
-    assert path.read_text() == content
-
-
-@pytest.mark.parametrize("mode", [0o644, 0o640, 0o602])
-def test_a_phone_file_that_others_can_open_is_refused(write, mode):
-    path = write("", "phones.json")
-    path.chmod(mode)
+    options = ["--target", "127.0.0.1:1", "--phones", path]
+    assert_refused(run_command(*options), f"{path} cannot be used: it is no phone file of touchstone-load")
+    assert path.read_text() == "flows: []"
+    wallet = {"format": "touchstone-load phones", "version": 1, "application": "wallet"}
+    write(json.dumps({**wallet, "target": "", "signing_keys": [], "phones": []}), "phones.json")
     assert_refused(
-        run_command("--target", "127.0.0.1:1", "--phones", path),
-        f"{path} has private keys, and other users can open it: run chmod 600 on it",
+        run_command(*options), f'{path} has phones of application "wallet", and the scenario\'s is "touchstone-load"'
     )
+    for mode in [0o640, 0o602]:
+        path.chmod(mode)
+        assert_refused(run_command(*options), f"{path} has private keys, and other users can open it: run chmod 600 on it")
 
 
 def test_phones_cannot_be_kept_where_there_is_no_directory():

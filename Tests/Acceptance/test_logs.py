@@ -5,9 +5,8 @@ import json
 import os
 import re
 import subprocess
-import threading
+from concurrent import futures
 
-import grpc
 import pytest
 
 from support.caller import Caller, new_caller
@@ -100,36 +99,16 @@ def test_a_level_and_its_reload(start):
     assert json.loads(next(line for line in lines if "binding.created" in line))["application"] == "shop"
 
 
-def test_a_reader_that_stops_delays_no_call(tmp_path):
+def test_a_reader_that_stops_delays_no_call(start):
     """Some 200 bytes for each decision: the pipe is full long before the end, and the service keeps the rest."""
     read, write = os.pipe()
-    process = subprocess.Popen(
-        [BINARY, "serve", "--listen", "127.0.0.1:0", "--data-dir", tmp_path / "data"],
-        stdout=subprocess.PIPE,
-        stderr=write,
-        text=True,
-    )
+    server = start(stderr=write)
     os.close(write)
-    try:
-        address = process.stdout.readline().removeprefix("listening on ").strip()
-        with grpc.insecure_channel(address) as channel:
-            caller = Caller(channel, "shop")
-            phone = Phone()
-            caller.bind(phone)
-            for _ in range(DECISIONS):
-                caller.login(phone)
-        text = []
-
-        def drain():
-            with os.fdopen(read) as stream:
-                text.extend(stream)
-
-        reader = threading.Thread(target=drain)
-        reader.start()
-        process.terminate()
-        assert process.wait(30) == 0
-        reader.join()
-        assert sum("evaluation.succeeded" in line for line in text) == DECISIONS
-    finally:
-        process.kill()
-        process.wait()
+    caller, phone = Caller(server.channel(), "shop"), Phone()
+    caller.bind(phone)
+    for _ in range(DECISIONS):
+        caller.login(phone)
+    with os.fdopen(read) as stream, futures.ThreadPoolExecutor(1) as pool:
+        lines = pool.submit(list, stream)
+        server.terminate()
+        assert sum("evaluation.succeeded" in line for line in lines.result()) == DECISIONS

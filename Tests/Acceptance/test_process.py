@@ -19,7 +19,7 @@ from support import http2, preload
 from support.caller import all_at_once, from_threads, new_caller
 from support.load import LOAD
 from support.phone import Phone
-from support.server import BINARY, run
+from support.server import run
 from support.stubs import PROTOS, evaluation_pb2
 
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
@@ -52,12 +52,7 @@ def injector(tmp_path_factory):
     ("arguments", "status"),
     [
         (["--version"], 0),
-        (["keys", "list", "missing"], 77),
-        (["admin", "profile", "show", "shop", "ada", "--target", "127.0.0.1:1"], 69),
-        (["policy", "test", "missing.md"], 66),
         ([], 64),
-        (["keys"], 64),
-        (["--unknown"], 64),
     ],
     ids=lambda value: " ".join(value) or "none" if isinstance(value, list) else str(value),
 )
@@ -103,24 +98,15 @@ def test_it_ends_on_sigint(start):
     assert server.process.wait(10) == 0
 
 
-def test_it_ends_with_its_terminal(tmp_path):
+def test_it_ends_with_its_terminal(start):
     """Which tells by SIGHUP, as others ask for a reload."""
     controller, terminal = pty.openpty()
-    command = [BINARY, "serve", "--data-dir", tmp_path / "data", "--listen", "127.0.0.1:0", "--store", "sqlite"]
-    with subprocess.Popen(
-        command,
-        stdin=terminal,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-    ) as process:
-        try:
-            os.close(terminal)
-            assert process.stdout.readline().startswith(b"listening on ")
-            os.close(controller)
-            assert process.wait(10) == 0
-        finally:
-            process.kill()
+    server = start(
+        stdin=terminal, start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    )
+    os.close(terminal)
+    os.close(controller)
+    server.ends_with(0)
 
 
 def test_a_second_signal_ends_it_at_once(start):

@@ -110,15 +110,9 @@ def test_a_reload_leaves_what_variables_and_flags_set(start):
     assert claims["exp"] - claims["iat"] == 77
 
 
-@pytest.mark.parametrize(
-    ("environment", "complaint"),
-    [
-        ({"TOUCHSTONE_SHRADS": "1"}, 'TOUCHSTONE_SHRADS: there is no such setting (did you mean "TOUCHSTONE_SHARDS"?)'),
-        ({"TOUCHSTONE_SHARDS": "0"}, "TOUCHSTONE_SHARDS: shards must be 1 to 256"),
-        ({"TOUCHSTONE_PORT": "7443"}, "TOUCHSTONE_PORT: there is no such setting"),
-    ],
-)
-def test_a_variable_that_sets_nothing_is_refused(tmp_path, environment, complaint):
+def test_a_variable_that_sets_nothing_is_refused(tmp_path):
+    environment = {"TOUCHSTONE_SHRADS": "1"}
+    complaint = 'TOUCHSTONE_SHRADS: there is no such setting (did you mean "TOUCHSTONE_SHARDS"?)'
     for ended in (
         run("serve", "--data-dir", tmp_path / "data", environment=environment),
         run("config", "print", environment=environment),

@@ -378,18 +378,12 @@ def seconds_to_return(postgres, caller, phone, watch):
     return commit, health
 
 
-def test_a_database_that_comes_a_little_later_is_waited_for(fragile, tmp_path):
+def test_a_database_that_comes_a_little_later_is_waited_for(fragile, start):
     fragile.stop("fast")
-    make_keys(tmp_path / "data" / "keys")
-    command = [BINARY, "serve", "--listen", "127.0.0.1:0", "--data-dir", tmp_path / "data"]
-    with subprocess.Popen(
-        [*command, "--store", fragile.database_uri], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert "waiting for the database" in process.stderr.readline()
-        fragile.start()
-        assert process.stdout.readline().startswith("listening on ")
-        process.terminate()
-        assert process.wait(30) == 0
+    server = start(store=fragile.database_uri, is_awaited=False)
+    server.next_error("waiting for the database")
+    fragile.start()
+    server.await_addresses()
 
 
 def test_a_database_that_does_not_come_is_not_waited_for_for_long(tmp_path):

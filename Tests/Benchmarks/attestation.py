@@ -9,7 +9,6 @@ of what a closed loop of them reaches. Alone and beside take turns, and the medi
 phones take no CPU from the service but for their signatures.
 """
 
-import hashlib
 import multiprocessing
 import os
 import statistics
@@ -20,18 +19,16 @@ from pathlib import Path
 
 import grpc
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "Acceptance"))
-
-import budgets  # noqa: E402
-import service  # noqa: E402
-from cryptography.hazmat.primitives.asymmetric import ec  # noqa: E402
-from cryptography.hazmat.primitives.serialization import Encoding  # noqa: E402
-from service import Service, verification_microseconds  # noqa: E402
-from support.android import AndroidPhone, Maker, certificate, common_name  # noqa: E402
-from support.apple import APP_ID, Apple, ApplePhone  # noqa: E402
-from support.caller import Caller  # noqa: E402
-from support.phone import Phone  # noqa: E402
-from support.stubs import bindings_pb2  # noqa: E402
+import budgets
+import service
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
+from service import Service, verification_microseconds
+from support.android import AndroidPhone, Maker, certificate, common_name
+from support.apple import APP_ID, Apple, ApplePhone
+from support.caller import Caller
+from support.phone import Phone
+from support.stubs import bindings_pb2
 
 APPLICATION = "touchstone-load"
 #: Of each kind and turn; the first few read certificates that are known from then on.

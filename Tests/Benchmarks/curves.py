@@ -20,7 +20,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import seeding
 from service import (
     CORES,
     ROOT,
@@ -31,6 +30,7 @@ from service import (
     server_microseconds,
     verification_microseconds,
 )
+from support import seeding
 
 OUTPUT = Path(os.environ.get("OUTPUT") or ROOT / "docs/charts") / "curves.json"
 DURATION = os.environ.get("DURATION", "5s")

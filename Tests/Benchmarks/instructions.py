@@ -15,7 +15,6 @@ and protobuf-c, so instructions.json names the system that they were measured on
 import json
 import os
 import platform
-import signal
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import callgrind
-from service import CLIENT_LIMITED, TOUCHSTONE, TOUCHSTONE_LOAD, install
+from service import CLIENT_LIMITED, TOUCHSTONE, TOUCHSTONE_LOAD, Service, install
 
 THRESHOLDS = Path(__file__).with_suffix(".json")
 #: Runs of one binary differ by up to 2 %, because the number of commits that share an fsync varies. One more allocation
@@ -83,17 +82,11 @@ class CountedService:
 
     def __init__(self, directory):
         self._counts = directory / "callgrind.out"
-        self._log = (directory / "log").open("w")
         # Valgrind cannot read Swift's debug information.
         binary = directory / "touchstone"
         subprocess.run(["strip", "--strip-debug", "-o", binary, TOUCHSTONE], check=True)
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={self._counts}", "--fair-sched=yes", binary]
-        command += ["serve", "--listen", "127.0.0.1:0", "--data-dir", directory / "data", "--shards", "1"]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._log, text=True)
-        line = self._process.stdout.readline()
-        if not line:
-            sys.exit(f"the service does not start under valgrind: {Path(self._log.name).read_text()}")
-        self._address = line.removeprefix("listening on ").strip()
+        valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={self._counts}", "--fair-sched=yes"]
+        self._service = Service(directory, program=[*valgrind, binary], has_one_loop=True)
         self._dumps = 0
 
     def run(self, scenario, seconds, least_calls=1):
@@ -106,7 +99,7 @@ class CountedService:
 
     def _run(self, scenario, seconds):
         self._dump()
-        command = [TOUCHSTONE_LOAD, "--target", self._address, "--scenario", scenario, "--json"]
+        command = [TOUCHSTONE_LOAD, "--target", self._service.address, "--scenario", scenario, "--json"]
         command += ["--connections", "1", "--streams", str(PHONES), "--duration", f"{seconds}s", "--warmup", "0s"]
         # Every call ends, however slow the machine is.
         command += ["--timeout", f"{MOST_SECONDS}s", "--grace", f"{MOST_SECONDS}s"]
@@ -119,12 +112,11 @@ class CountedService:
         return count(callgrind.read(self._dump()), report["succeeded"])
 
     def stop(self):
-        self._process.send_signal(signal.SIGTERM)
-        self._process.wait()
+        self._service.stop()
 
     def _dump(self):
         """Writes the counts since the last dump into a file."""
-        command = ["callgrind_control", "--dump", str(self._process.pid)]
+        command = ["callgrind_control", "--dump", str(self._service.pid)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self._dumps += 1
         return self._counts.with_suffix(f".out.{self._dumps}")

@@ -12,8 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
-import seeding
 from service import DATABASE, TOUCHSTONE, Service, new_postgres
+from support import seeding
 
 PROFILES = int(os.environ.get("PROFILES", "1000000"))
 EVENTS_PER_PROFILE = 4

@@ -6,7 +6,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -18,7 +17,7 @@ sys.path.insert(0, str(ROOT / "Tests/Acceptance"))
 
 from support.postgres import PostgresServer  # noqa: E402
 from support.server import BINARY as TOUCHSTONE  # noqa: E402
-from support.server import remove_own_variables  # noqa: E402
+from support.server import Server, remove_own_variables  # noqa: E402
 
 remove_own_variables()
 
@@ -131,33 +130,31 @@ callers:
         self.load_options = ["--tls-authorities", self.identity.certificate, "--key-file", key_file]
 
 
-class Service:
-    """`touchstone serve` in a directory, until it is stopped."""
+class Service(Server):
+    """`touchstone serve` in a directory, until it is stopped. Its log is a file, which costs no reader."""
 
-    def __init__(self, directory, store="sqlite", configuration=None, *, is_on_one_core=False):
+    def __init__(
+        self, directory, store="sqlite", configuration=None, *, is_on_one_core=False, has_one_loop=False, program=(TOUCHSTONE,)
+    ):
         """`configuration`: YAML. On one core it has one event loop, and its load has the other cores."""
-        command = [TOUCHSTONE, "serve", "--listen", "127.0.0.1:0", "--data-dir", directory / "data"]
-        if configuration is not None:
-            (directory / "touchstone.yaml").write_text(configuration)
-            command += ["--config", directory / "touchstone.yaml"]
-        if is_on_one_core:
-            command = pinned([*command, "--shards", "1"], CORES[:1])
         self._load_cores = CORES[1:] if is_on_one_core else CORES
         self._log = (directory / "log").open("w+")
-        environment = {**os.environ, "TOUCHSTONE_STORE": store}
-        begin = time.monotonic()
-        self._process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=self._log, text=True
+        super().__init__(
+            directory / "data",
+            store=store,
+            configuration=configuration,
+            program=pinned(program, CORES[:1]) if is_on_one_core else program,
+            arguments=["--shards", "1"] if is_on_one_core or has_one_loop else [],
+            stderr=self._log,
         )
-        line = self._process.stdout.readline()
-        self.start_seconds = time.monotonic() - begin
-        if not line:
-            sys.exit(f"the service does not start: {self._read_log()}")
-        self.address = line.removeprefix("listening on ").strip()
+
+    @property
+    def errors(self):
+        return Path(self._log.name).read_text()
 
     @property
     def pid(self):
-        return self._process.pid
+        return self.process.pid
 
     @property
     def megabytes(self):
@@ -165,34 +162,21 @@ class Service:
 
     @property
     def resident_bytes(self):
-        return resident_bytes(self._process.pid)
+        return resident_bytes(self.pid)
 
     def load(self, *options, duration=DURATION):
         """touchstone-load, begun."""
         command = [TOUCHSTONE_LOAD, "--target", self.address, "--json", "--duration", duration, *map(str, options)]
         return subprocess.Popen(pinned(command, self._load_cores), stdout=subprocess.PIPE, text=True)
 
-    def reload(self):
-        self._process.send_signal(signal.SIGHUP)
+    def begin_reload(self):
+        """Without waiting for it."""
+        self.process.send_signal(signal.SIGHUP)
 
     def stop(self):
         """Answers what it logged."""
-        self._process.send_signal(signal.SIGTERM)
-        if self._process.wait() != 0:
-            sys.exit(f"the service ended with {self._process.returncode}: {self._read_log()}")
-        return self._read_log()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        """Ends it, if `stop` has not."""
-        if self._process.poll() is None:
-            self.stop()
-
-    def _read_log(self):
-        self._log.seek(0)
-        return self._log.read()
+        self.close()
+        return self.errors
 
 
 def report(load, *, is_saturating=False):

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import budgets
-import seeding
 from service import CORES, DATABASE, DURATION, Service, new_postgres, report, touchstone
+from support import seeding
 
 PROFILES = int(os.environ.get("PROFILES", "1000000"))
 EXPIRED = int(os.environ.get("EXPIRED", "1000000"))

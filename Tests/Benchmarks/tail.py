@@ -50,11 +50,11 @@ ticket_lifetime_seconds: {lifetime}
 
     def renew_certificate(self):
         self._encryption.identity.renew()
-        self._service.reload()
+        self._service.begin_reload()
 
     def rotate_key(self):
         self._run("keys", "rotate", self._directory / "data/keys", "signing", "--after", "1s")
-        self._service.reload()
+        self._service.begin_reload()
 
     def back_up(self):
         (self._directory / "backups").mkdir(exist_ok=True)

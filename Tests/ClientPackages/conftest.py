@@ -8,33 +8,23 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+import pytest
 
-sys.path.insert(0, str(ROOT / "Tests/Acceptance"))
-
-from support.wheels import PACKAGES, WHEELS  # noqa: E402
-
-sys.path.insert(0, str(WHEELS[-1] if WHEELS else PACKAGES))
-# The service is started by fork and exec; gRPC has no part in that.
-os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
-
-import pytest  # noqa: E402
+from support.wheels import PACKAGES, WHEELS
 
 if not WHEELS:
     pytest.exit(f"there is no wheel in {PACKAGES}: run `make clients`", returncode=1)
+sys.path.insert(0, str(WHEELS[-1]))
 
 from support.certificates import Authority  # noqa: E402
 from support.credentials import Key, caller_with  # noqa: E402
 from support.phone import Phone, sign  # noqa: E402
-from support.server import BINARY, Server, remove_own_variables  # noqa: E402
+from support.server import Server  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
 
 #: A client's program may have to be compiled.
 PROGRAM_SECONDS = 600
-
-
-@pytest.fixture(scope="session", autouse=True)
-def only_the_services_variables():
-    remove_own_variables()
 
 
 @pytest.fixture(scope="session")
@@ -46,8 +36,6 @@ class Shop:
     """A service that knows one caller, the shop, by its key; and a phone that the shop has bound."""
 
     def __init__(self, directory):
-        if not BINARY.exists():
-            pytest.exit(f"there is no {BINARY}: run `make test-clients`, or set TOUCHSTONE_BINARY", returncode=1)
         self.authority, self.key = Authority(directory), Key()
         certificate = self.authority.issue_server()
         self.server = Server(

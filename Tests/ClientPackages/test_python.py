@@ -2,7 +2,6 @@
 
 import socket
 import subprocess
-import sys
 from concurrent import futures
 
 import grpc

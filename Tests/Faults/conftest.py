@@ -2,31 +2,14 @@
 
 import os
 import random
-import sys
-from pathlib import Path
 
-# Shared with the acceptance tests.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "Acceptance"))
-# The service is started by fork and exec; gRPC has no part in that.
-os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+import pytest
 
-import pytest  # noqa: E402
-
-pytest.register_assert_rewrite("support.errors", "support.server", "faults")
-
-from faults import disk as disks  # noqa: E402
-from faults.cluster import Cluster  # noqa: E402
-from faults.proxy import Proxy  # noqa: E402
-from faults.site import PostgresSite, SQLiteSite  # noqa: E402
-from support.postgres import PORT, PostgresServer  # noqa: E402
-from support.server import BINARY, remove_own_variables  # noqa: E402
-
-
-@pytest.fixture(scope="session", autouse=True)
-def binary():
-    remove_own_variables()
-    if not BINARY.exists():
-        pytest.exit(f"there is no {BINARY}: run `make test`, or set TOUCHSTONE_BINARY", returncode=1)
+from faults import disk as disks
+from faults.cluster import Cluster
+from faults.site import PostgresSite, SQLiteSite
+from support.postgres import PORT, PostgresServer
+from support.proxy import Proxy
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import grpc
 import pytest
 
 from faults.load import APPLICATION, Load
-from faults.proxy import BLACK_HOLE, DRIPS, OPEN, REFUSES
+from support.proxy import BLACK_HOLE, DRIPS, OPEN, REFUSES
 from faults.watching import NOT_SERVING, SERVING, await_status, seconds_until_it_serves
 from support.caller import all_at_once, new_caller
 from support.phone import Phone

@@ -6,11 +6,10 @@ import statistics
 import time
 
 import grpc
-import pytest
 
 from faults.calls import SUCCEEDED
 from faults.load import APPLICATION, Load
-from faults.proxy import LOSES_ANSWERS, OPEN
+from support.proxy import LOSES_ANSWERS, OPEN
 from faults.site import PostgresSite
 from faults.watching import NOT_SERVING, SERVING, await_status, seconds_until_it_serves
 from support.caller import new_caller

@@ -3,21 +3,12 @@
 import os
 import random
 import statistics
-import sys
 from pathlib import Path
 
-# Shared with the acceptance tests and with those of faults.
-for folder in ("Acceptance", "Faults"):
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / folder))
-# The service is started by fork and exec; gRPC has no part in that.
-os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+import pytest
 
-import pytest  # noqa: E402
-
-pytest.register_assert_rewrite("support.errors", "support.server", "faults", "availability")
-
-from availability.cluster import Cluster  # noqa: E402
-from support.server import BINARY, Server, make_keys, remove_own_variables  # noqa: E402
+from availability.cluster import Cluster
+from support.server import Server, make_keys
 
 PROCESSES = 2
 
@@ -31,9 +22,6 @@ def directory():
         pytest.skip(os.environ["HA_UNABLE"])
     if "HA_DIRECTORY" not in os.environ:
         pytest.skip("these tests change the network: run them by `make test-ha`, in namespaces of their own")
-    if not BINARY.exists():
-        pytest.exit(f"there is no {BINARY}: run `make test-ha`, or set TOUCHSTONE_BINARY", returncode=1)
-    remove_own_variables()
     return Path(os.environ["HA_DIRECTORY"])
 
 

@@ -4,20 +4,9 @@
 reaches it.
 """
 
-import os
-import sys
-from pathlib import Path
+import pytest
 
-# Shared with the acceptance tests.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "Acceptance"))
-# Containers are started by fork and exec; gRPC has no part in that.
-os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
-
-import pytest  # noqa: E402
-
-pytest.register_assert_rewrite("containers")
-
-from containers import Containers, Installation  # noqa: E402
+from containers import Containers, Installation
 
 
 @pytest.fixture(scope="session", autouse=True)

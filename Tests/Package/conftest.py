@@ -1,21 +1,12 @@
 """Fixtures: the package that `make deb` built, and a clean Debian in a directory, on which it is installed."""
 
-import os
-import sys
 from pathlib import Path
 
-# Shared with the acceptance tests.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "Acceptance"))
-# The service is started by fork and exec; gRPC has no part in that.
-os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+import pytest
 
-import pytest  # noqa: E402
-
-pytest.register_assert_rewrite("debian", "support.collector", "support.monitoring")
-
-from debian import Debian  # noqa: E402
-from support.collector import Collector  # noqa: E402
-from support.wheels import WHEELS  # noqa: E402
+from debian import Debian
+from support.collector import Collector
+from support.wheels import WHEELS
 
 PACKAGES = Path(__file__).resolve().parents[2] / ".build-deb"
 

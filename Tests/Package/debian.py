@@ -1,18 +1,14 @@
 """A Debian in a directory, made by mmdebstrap. No systemd runs in it: commands run by chroot, and so does the unit's own ExecStart."""
 
 import configparser
-import queue
 import shlex
 import shutil
 import subprocess
 import tempfile
-import threading
-import time
 from pathlib import Path
 
-import grpc
-
 from support.caller import Caller
+from support.server import Listening
 
 RELEASE = "bookworm"
 SOURCES = Path("/etc/apt/sources.list.d/debian.sources")
@@ -21,7 +17,6 @@ CONFIGURATION = "etc/touchstone/touchstone.yaml"
 
 #: Downloads and unpacks packages.
 INSTALL_SECONDS = 900
-STOP_SECONDS = 30
 
 
 class Debian:
@@ -73,7 +68,7 @@ class Debian:
         shutil.rmtree(self.root)
 
 
-class Service:
+class Service(Listening):
     """The unit's ExecStart by the unit's user. By default it is in a network of its own; callers reach it by the Unix socket.
 
     `addresses`: how many the configuration names.
@@ -86,40 +81,12 @@ class Service:
         directory = debian.root / "run" / unit["RuntimeDirectory"]
         directory.mkdir(exist_ok=True)
         debian.run("chown", f"{user}:{group}", f"/run/{unit['RuntimeDirectory']}")
-        started = time.monotonic()
         command = debian.chroot(*shlex.split(unit["ExecStart"]), user=f"{user}:{group}")
         if own_network:
             command = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command]
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
-            umask=int(unit["UMask"], 8),
-        )
-        lines = queue.SimpleQueue()
-        threading.Thread(target=lambda: [lines.put(line) for line in self.process.stdout], daemon=True).start()
-        try:
-            self.addresses = [lines.get(timeout=10).removeprefix("listening on ").strip() for _ in range(addresses)]
-        except queue.Empty:
-            self.process.kill()
-            raise AssertionError(self.process.stderr.read()) from None
-        #: Until it served.
-        self.seconds = time.monotonic() - started
-        self._channel = grpc.insecure_channel(f"unix:{directory}/touchstone.sock")
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+        super().__init__(command, addresses, environment=environment, umask=int(unit["UMask"], 8))
+        self._socket = f"unix:{directory}/touchstone.sock"
 
     def caller(self, application_id="shop"):
-        return Caller(self._channel, application_id)
-
-    def terminate(self):
-        """The exit code after SIGTERM."""
-        self._channel.close()
-        self.process.terminate()
-        return self.process.wait(STOP_SECONDS)
-
-    def kill(self):
-        self._channel.close()
-        self.process.kill()
-        self.process.wait()
+        return Caller(self.channel(address=self._socket), application_id)

@@ -18,13 +18,13 @@ EXPOSURE = 20
 def test_it_serves_after_its_installation_and_logs_in(debian):
     service = debian.serve()
     try:
-        assert service.seconds < START_SECONDS
+        assert service.start_seconds < START_SECONDS
         assert service.addresses == ["127.0.0.1:7443", "unix:/run/touchstone/touchstone.sock"]
         caller, phone = service.caller(), Phone()
         caller.bind(phone)
         assert caller.login(phone).outcome == evaluation_pb2.OUTCOME_SUCCEEDED
     finally:
-        assert service.terminate() == 0
+        service.terminate()
 
 
 def test_it_depends_on_the_libraries_that_it_loads(debian):

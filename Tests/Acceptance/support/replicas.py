@@ -80,7 +80,7 @@ class Load:
         with self._changed:
             goals = [rounds + count for rounds in self._rounds]
             assert self._changed.wait_for(
-                lambda: self._failures or all(done >= goal for done, goal in zip(self._rounds, goals, strict=True)), 60
+                lambda: self._failures or all(done >= goal for done, goal in zip(self._rounds, goals, strict=True)), 300
             )
         self._raise()
 

@@ -6,6 +6,7 @@ import queue
 import signal
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 import grpc
@@ -15,9 +16,16 @@ from .stores import store_of
 BINARY = Path(os.environ.get("TOUCHSTONE_BINARY") or Path(__file__).parents[3] / ".build/debug/touchstone")
 
 #: Starting takes a fraction of a second; this much only where the machine is very busy.
-START_SECONDS = 30
+START_SECONDS = 120
 #: Longer than the service's own grace for running calls.
 STOP_SECONDS = 30
+
+#: Connections of their own, which are made anew soon after a restart.
+CHANNEL_OPTIONS = [
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.initial_reconnect_backoff_ms", 50),
+]
 
 _ANNOUNCEMENT = "listening on "
 
@@ -31,93 +39,46 @@ def remove_own_variables():
         del os.environ[name]
 
 
-class Server:
-    """One process. Its data directory and its store outlive it, so that another one can be started on the same."""
+class Listening:
+    """A program that prints where it listens, one address a line. What it prints is read as it comes."""
 
-    def __init__(
-        self,
-        data_directory,
-        *,
-        configuration=None,
-        arguments=(),
-        listen=("127.0.0.1:0",),
-        environment=None,
-        store=None,
-        http=0,
-    ):
-        """`store`: the URI of a database, or empty where something else names one; else what the tests run on. `http`: how
-        many addresses of HTTP the arguments or the configuration name; their URLs are `urls`."""
-        self.data_directory = Path(data_directory)
-        self.store = store_of(self.data_directory) if store is None else store
-        command = [BINARY, "serve", "--data-dir", self.data_directory]
-        if self.store:
-            command += ["--store", self.store]
-        given = {*map(str, arguments), *(environment or {}), *(configuration if isinstance(configuration, dict) else {})}
-        has_keys = {"--keys", "TOUCHSTONE_KEYS", "keys"} & given
-        if self.store is not None and not has_keys:
-            make_keys(self.data_directory / "keys")
-        for address in listen:
-            command += ["--listen", address]
-        if configuration is not None:
-            self.write_configuration(configuration)
-            command += ["--config", self._configuration_file]
-        self.process = subprocess.Popen(
-            [*command, *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            env={**os.environ, **(environment or {})},
-        )
+    def __init__(self, command, count, *, environment, stderr=subprocess.PIPE, is_awaited=True, **options):
+        """`count`: of its addresses. `stderr`: another file than a pipe, which nobody here reads. `options`: Popen's."""
+        self._count = count
         self._channels = []
         self._expected_codes = {0, -signal.SIGKILL}
-        self._errors = _Reader(self.process.stderr)
+        self._began = time.monotonic()
+        options = {"stdin": subprocess.DEVNULL, **options}
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment, **options
+        )
         self._output = _Reader(self.process.stdout)
-        self.addresses = [self._announced_address() for _ in listen]
-        self.address = self.addresses[0]
-        self.urls = [self._announced_address() for _ in range(http)]
+        self._errors = _Reader(self.process.stderr) if self.process.stderr else None
+        if is_awaited:
+            self.await_addresses()
+
+    def await_addresses(self):
+        self.addresses = [self._announced_address() for _ in range(self._count)]
+        self.start_seconds = time.monotonic() - self._began
 
     @property
-    def _configuration_file(self):
-        return self.data_directory.with_suffix(".yaml")
-
-    def write_configuration(self, configuration):
-        """Settings by name, or the text. In one step, so that nobody reads half of it."""
-        if not isinstance(configuration, str):
-            configuration = "".join(
-                f"{key}: {value if isinstance(value, str) else json.dumps(value)}\n"
-                for key, value in configuration.items()
-            )
-        new = self._configuration_file.with_suffix(".new")
-        new.write_text(configuration)
-        # The service takes no secrets from a file that other users can read.
-        new.chmod(0o600)
-        new.replace(self._configuration_file)
-
-    def reload(self, configuration=None):
-        """SIGHUP, with another configuration if there is one; answers what the log says of it."""
-        if configuration is not None:
-            self.write_configuration(configuration)
-        self.process.send_signal(signal.SIGHUP)
-        return self.next_error("configuration reloaded")
+    def address(self):
+        return self.addresses[0]
 
     def _announced_address(self):
         line = self._output.next_line(START_SECONDS)
         if line is None or not line.startswith(_ANNOUNCEMENT):
-            self.process.kill()
-            self.process.wait()
+            if line is not None:
+                self.process.kill()
+            self.process.wait(STOP_SECONDS)
             raise AssertionError(f"not serving: stdout {line!r}, stderr {self.errors!r}")
         return line.removeprefix(_ANNOUNCEMENT).strip()
 
-    def verify_audit(self):
-        """`touchstone audit verify`: the completed process."""
-        if self.store is None:
-            return run("audit", "verify", "--data-dir", self.data_directory)
-        return run("audit", "verify", "--store", self.store)
-
     @property
     def errors(self):
-        """What stands on stderr so far."""
+        """What stands on stderr so far; all of it once the process has ended."""
+        if self.process.poll() is not None:
+            self._errors.wait_for_end()
         return self._errors.text
 
     def next_error(self, text):
@@ -136,22 +97,16 @@ class Server:
     def channel(self, *, address=None, authority=None, certificate=None):
         """A connection of its own, closed with the server. Over TLS where there is an authority to vouch for the server,
         and with a certificate of the client's own where there is one."""
-        options = [
-            ("grpc.use_local_subchannel_pool", 1),
-            ("grpc.enable_http_proxy", 0),
-            # Without it a client whose server was restarted waits for a second before it connects anew.
-            ("grpc.initial_reconnect_backoff_ms", 50),
-        ]
         address = address or self.address
         if authority is None:
-            channel = grpc.insecure_channel(address, options)
+            channel = grpc.insecure_channel(address, CHANNEL_OPTIONS)
         else:
             credentials = grpc.ssl_channel_credentials(
                 authority.pem,
                 private_key=certificate and certificate.key_pem,
                 certificate_chain=certificate and certificate.pem,
             )
-            channel = grpc.secure_channel(address, credentials, options)
+            channel = grpc.secure_channel(address, credentials, CHANNEL_OPTIONS)
         self._channels.append(channel)
         return channel
 
@@ -180,10 +135,88 @@ class Server:
         assert self.process.returncode in self._expected_codes, self.errors
         self._close_channels()
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
     def _close_channels(self):
         for channel in self._channels:
             channel.close()
         self._channels.clear()
+
+
+class Server(Listening):
+    """`touchstone serve`. Its data directory and its store outlive it, so that another one can be started on the same."""
+
+    def __init__(
+        self,
+        data_directory,
+        *,
+        configuration=None,
+        arguments=(),
+        listen=("127.0.0.1:0",),
+        environment=None,
+        store=None,
+        http=0,
+        program=(BINARY,),
+        **options,
+    ):
+        """`store`: the URI of a database, or empty where something else names one; else what the tests run on. `http`: how
+        many addresses of HTTP the arguments or the configuration name; their URLs are `urls`. `program`: with what runs
+        it in front."""
+        self.data_directory = Path(data_directory)
+        self.store = store_of(self.data_directory) if store is None else store
+        command = [*program, "serve", "--data-dir", self.data_directory]
+        if self.store:
+            command += ["--store", self.store]
+        given = {*map(str, arguments), *(environment or {}), *(configuration if isinstance(configuration, dict) else {})}
+        has_keys = {"--keys", "TOUCHSTONE_KEYS", "keys"} & given
+        if self.store is not None and not has_keys:
+            make_keys(self.data_directory / "keys")
+        for address in listen:
+            command += ["--listen", address]
+        if configuration is not None:
+            self.write_configuration(configuration)
+            command += ["--config", self._configuration_file]
+        self._listen = len(listen)
+        environment = {**os.environ, **(environment or {})}
+        super().__init__([*command, *arguments], self._listen + http, environment=environment, **options)
+
+    def await_addresses(self):
+        super().await_addresses()
+        self.addresses, self.urls = self.addresses[: self._listen], self.addresses[self._listen :]
+
+    @property
+    def _configuration_file(self):
+        return self.data_directory.with_suffix(".yaml")
+
+    def write_configuration(self, configuration):
+        """Settings by name, or the text. In one step, so that nobody reads half of it."""
+        if not isinstance(configuration, str):
+            configuration = "".join(
+                f"{key}: {value if isinstance(value, str) else json.dumps(value)}\n"
+                for key, value in configuration.items()
+            )
+        new = self._configuration_file.with_suffix(".new")
+        new.write_text(configuration)
+        # The service takes no secrets from a file that other users can read.
+        new.chmod(0o600)
+        new.replace(self._configuration_file)
+
+    def reload(self, configuration=None):
+        """SIGHUP, with another configuration if there is one; answers what the log says of it."""
+        if configuration is not None:
+            self.write_configuration(configuration)
+        self.process.send_signal(signal.SIGHUP)
+        return self.next_error("configuration reloaded")
+
+    def verify_audit(self):
+        """`touchstone audit verify`: the completed process."""
+        if self.store is None:
+            return run("audit", "verify", "--data-dir", self.data_directory)
+        return run("audit", "verify", "--store", self.store)
 
 
 class _Reader:
@@ -192,7 +225,8 @@ class _Reader:
     def __init__(self, stream):
         self._lines = queue.SimpleQueue()
         self._text = []
-        threading.Thread(target=self._read, args=(stream,), daemon=True).start()
+        self._thread = threading.Thread(target=self._read, args=(stream,), daemon=True)
+        self._thread.start()
 
     def _read(self, stream):
         with stream:
@@ -205,23 +239,33 @@ class _Reader:
         """The next line; None at the end."""
         return self._lines.get(timeout=timeout)
 
+    def wait_for_end(self):
+        """Until all is read. A process may have ended before its last words are."""
+        self._thread.join(STOP_SECONDS)
+
     @property
     def text(self):
         return "".join(self._text)
 
 
-def run(*arguments, environment=None, stdin=""):
+def run(*arguments, environment=None, stdin="", program=BINARY, **options):
     """Runs a command that is no server: its completed process, with exit code, stdout and stderr. `environment`: more of
-    it."""
+    it. `options`: of `subprocess.run`."""
     return subprocess.run(
-        [BINARY, *arguments],
+        [program, *arguments],
         env={**os.environ, **(environment or {})},
         input=stdin,
         capture_output=True,
         text=True,
         timeout=START_SECONDS,
         check=False,
+        **options,
     )
+
+
+def run_to_end(data_directory, *, arguments=(), **options):
+    """Starts a server that is expected to refuse."""
+    return run("serve", "--listen", "127.0.0.1:0", "--data-dir", data_directory, *arguments, **options)
 
 
 def make_keys(directory):
@@ -231,11 +275,3 @@ def make_keys(directory):
     directory.parent.mkdir(parents=True, exist_ok=True)
     made = run("keys", "new", directory)
     assert made.returncode == 0, made.stderr
-
-
-def run_to_end(data_directory, *, arguments=(), binary=BINARY, **options):
-    """Starts a server that is expected to refuse: its completed process, with exit code, stdout and stderr."""
-    command = [binary, "serve", "--listen", "127.0.0.1:0", "--data-dir", data_directory, *arguments]
-    return subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=START_SECONDS, check=False, **options
-    )

@@ -2,7 +2,6 @@
 
 import errno
 import mmap
-import os
 import struct
 from pathlib import Path
 

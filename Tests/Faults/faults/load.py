@@ -59,6 +59,7 @@ class Run:
 
     def __init__(self, server, customers):
         self._is_ending = threading.Event()
+        self._changed = threading.Condition()
         self._failures = []
         self.customers = len(customers)
         self.done = 0
@@ -85,7 +86,9 @@ class Run:
             customer.settle(caller)
             while not self._is_ending.is_set():
                 customer.act(caller)
-                self.done += 1
+                with self._changed:
+                    self.done += 1
+                    self._changed.notify_all()
         except grpc.RpcError as error:
             self.errors.append(error)
         except BaseException as failure:
@@ -93,9 +96,8 @@ class Run:
 
     def await_acts(self, count):
         """Waits until they have done so many things; on a machine that has no time for them, not for ever."""
-        deadline = time.monotonic() + ACTS_SECONDS
-        while self.done < count and time.monotonic() < deadline:
-            time.sleep(0.001)
+        with self._changed:
+            self._changed.wait_for(lambda: self.done >= count, ACTS_SECONDS)
 
     def await_refusals(self):
         """Waits until everybody was refused something."""

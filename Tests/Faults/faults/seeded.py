@@ -4,16 +4,10 @@ import contextlib
 import os
 import shutil
 import sqlite3
-import sys
 import uuid
-from pathlib import Path
 
-# Shared with the benchmarks.
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "Benchmarks"))
-
-import seeding  # noqa: E402
-
-from support.server import Server, run  # noqa: E402
+from support import seeding
+from support.server import Server, run
 
 PROFILES = 1_000
 #: Of each age.

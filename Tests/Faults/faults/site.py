@@ -1,13 +1,10 @@
 """Where a service lives: what outlives its process, and how that is looked at from outside."""
 
-import os
-import signal
 import sqlite3
-import subprocess
 import time
 import uuid
 
-from support.server import BINARY, START_SECONDS, Server, run, run_to_end
+from support.server import START_SECONDS, Server, run, run_to_end
 
 #: Every record that has a version, as SQL for both stores.
 _VERSIONED = {
@@ -38,31 +35,22 @@ class SQLiteSite:
     def _environment(self):
         return self.disk.environment if self.disk else None
 
-    @property
-    def _place(self):
-        return self._store
-
-    def start(self, configuration=None):
+    def start(self, configuration=None, **options):
         """Another process on what the last one left."""
-        self.server = Server(self.data_directory, configuration=configuration, environment=self._environment)
+        self.server = Server(
+            self.data_directory, configuration=configuration, environment=self._environment, **options
+        )
         return self.server
 
     def run_to_end(self):
         """A start that is expected to be refused."""
-        return run_to_end(self.data_directory, env={**os.environ, **(self._environment or {})})
+        return run_to_end(self.data_directory, environment=self._environment)
 
     def start_and_kill(self, seconds):
         """One that is killed while it starts, more or less."""
-        process = subprocess.Popen(
-            [BINARY, "serve", "--listen", "127.0.0.1:0", *self._place],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, **(self._environment or {})},
-        )
+        server = self.start(is_awaited=False)
         time.sleep(seconds)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        server.kill()
         self._killed()
 
     def kill(self):
@@ -123,13 +111,8 @@ class PostgresSite(SQLiteSite):
     def _keys(self):
         return self.data_directory / "keys"
 
-    @property
-    def _place(self):
-        return ("--data-dir", self.data_directory, "--store", self._service_uri)
-
-    def start(self, configuration=None):
-        arguments = ("--store", self._service_uri)
-        self.server = Server(self.data_directory, configuration=configuration, arguments=arguments)
+    def start(self, configuration=None, **options):
+        self.server = Server(self.data_directory, configuration=configuration, store=self._service_uri, **options)
         return self.server
 
     def sessions(self):

@@ -54,5 +54,5 @@ enum BadServerCases {
     }
   }
 
-  private static let patience = Duration.seconds(10)
+  private static let patience = Duration.seconds(60)
 }

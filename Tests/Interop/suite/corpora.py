@@ -6,14 +6,15 @@ import socket
 import threading
 from pathlib import Path
 
+from .cases import DEFAULT_SECONDS
 from .processes import Outcome, free_port, run, server, tail
 
 #: Ends what neither side ended before; a server that has a whole input and its end has nothing to wait for.
-PATIENCE_SECONDS = 10
+PATIENCE_SECONDS = 60
 #: All inputs once more may not cost more than this: what an allocator keeps, but not a connection or a call each.
 GROWTH_KIB = 4096
 #: For the client's calls, one for each input and one more.
-REPLAY_SECONDS = 120
+REPLAY_SECONDS = 600
 #: Of an answer to one input.
 ANSWER_BYTES = 1 << 20
 
@@ -141,7 +142,7 @@ def send_to_server(port, data, index):
 
 
 def still_serves(ours, port):
-    outcome = run(ours.client(port, False, "empty_unary").arguments, PATIENCE_SECONDS)
+    outcome = run(ours.client(port, False, "empty_unary").arguments, DEFAULT_SECONDS)
     return [] if outcome.passed else [f"afterwards a proper call fails: {outcome.output}"]
 
 
@@ -189,7 +190,7 @@ class BytesServer(threading.Thread):
                     self.serve(connection)
 
     def serve(self, connection):
-        connection.settimeout(PATIENCE_SECONDS)
+        connection.settimeout(REPLAY_SECONDS)
         round_, index = divmod(self.served, len(self.inputs))
         self.served += 1
         if index == len(self.inputs) - 1 and round_ < 2:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 #: A server that is not there by then will not come.
-START_SECONDS = 30
+START_SECONDS = 120
 #: Between the signal to end and the one that no program survives.
 GRACE_SECONDS = 10
 

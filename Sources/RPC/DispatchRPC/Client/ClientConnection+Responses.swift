@@ -64,8 +64,13 @@ extension ClientConnection {
   }
 
   /// The trailing metadata of a success. A stream that was closed before its end was reset, whatever the code says.
+  /// A server whose own deadline passed may have no other word for it than CANCEL, and comes before this call's timer
+  /// if one wake-up finds both.
   private func outcome(of stream: ClientStream, _ code: HTTP2ErrorCode) -> Result<Metadata, RPCError> {
     if !stream.isSent { return .failure(.unsent("the call was not sent")) }
+    if code == .cancel, let deadline = stream.deadline, deadline <= loop.now {
+      return .failure(stream.marked(Self.deadlineExceeded))
+    }
     if code != .noError || !stream.serverHasEnded { return .failure(stream.marked(Self.error(resetWith: code))) }
     return stream.head.outcome().mapError(stream.marked)
   }

@@ -172,12 +172,12 @@ extension ClientConnection {
 extension ClientConnection {
   func start(_ request: RPCClientRequest, call: RPCClientCall, completion: CallCompletion) {
     let message = OutgoingMessage(request.message, request.compression, with: buffers.gzip)
-    let stream = ClientStream(request: message, completion: completion)
+    let stream = ClientStream(request: message, deadline: request.deadline, completion: completion)
     call.streamID = start(stream, request, body: ClientCallbacks.readRequest)
   }
 
   func open(_ streaming: RPCClientStream, _ request: RPCClientRequest) {
-    let stream = ClientStream(streaming)
+    let stream = ClientStream(streaming, deadline: request.deadline)
     streaming.attach(self)
     if let id = start(stream, request, body: ClientCallbacks.readMessages) { streaming.hasStarted(id) }
   }
@@ -253,7 +253,7 @@ extension ClientConnection {
     return buffers.headerBlock.withFields { session.submitRequest($0, $1, body: body, userData: pointer) }
   }
 
-  private static var deadlineExceeded: RPCError {
+  static var deadlineExceeded: RPCError {
     RPCError(code: .deadlineExceeded, message: "the deadline passed")
   }
 

@@ -27,6 +27,7 @@ final class ClientStream {
   var isSent = false
   /// END_STREAM came.
   var serverHasEnded = false
+  let deadline: MonotonicTime?
   var timer: EventLoop.TimerHandle?
   private var completion: CallCompletion?
   /// The bytes that `response` counts for among the connection's unread bytes.
@@ -34,14 +35,16 @@ final class ClientStream {
   /// The bytes of `response` as they came, once nothing more is received.
   private var receivedBytes = 0
 
-  init(request: OutgoingMessage, completion: CallCompletion) {
+  init(request: OutgoingMessage, deadline: MonotonicTime?, completion: CallCompletion) {
     self.request = request
+    self.deadline = deadline
     self.completion = completion
     streaming = nil
   }
 
-  init(_ streaming: RPCClientStream) {
+  init(_ streaming: RPCClientStream, deadline: MonotonicTime?) {
     self.streaming = streaming
+    self.deadline = deadline
   }
 
   var unreadBytes: Int { streaming?.unreadBytes ?? countedBytes }

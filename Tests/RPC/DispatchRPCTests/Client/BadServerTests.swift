@@ -2,6 +2,7 @@
 // http2_test.)
 
 import Dispatch
+import Glibc
 import TestSupport
 import Testing
 
@@ -40,6 +41,32 @@ import Testing
     #expect(await call.seen.next() == .end(.success([])))
     let frame = try #require(await reset.next())
     #expect(frame.firstWord == HTTP2ErrorCode.noError.rawValue)
+  }
+
+  /// One wake-up of the client finds both, and takes what the socket has first.
+  @Test func aCancellationOnceTheDeadlinePassedIsTheDeadline() async throws {
+    let isCalled = Box<Void>()
+    let (mayReset, hasReset) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let server = try ScriptedServer { connection in
+      let stream = connection.nextCall()
+      isCalled.put(())
+      mayReset.wait()
+      connection.send(.reset(stream, code: 8))
+      hasReset.signal()
+    }
+    let loop = EventLoop(label: "test.client")
+    let client = TestClient(server.address, RPCClientConfiguration(), loop: loop)
+    try await client.connect()
+    let timeout = Duration.milliseconds(300)
+    async let error = failure { () throws(RPCError) in try await client.call("Any", timeout: timeout) }
+    await isCalled.next()
+    let deadline = MonotonicTime.now().advanced(by: timeout)
+    loop.execute {
+      mayReset.signal()
+      hasReset.wait()
+      while MonotonicTime.now() < deadline { usleep(1_000) }
+    }
+    #expect(await error.code == .deadlineExceeded)
   }
 
   @Test func aWholeResponseCountsWhateverItsResetSays() async throws {

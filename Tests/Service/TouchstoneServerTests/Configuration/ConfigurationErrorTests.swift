@@ -59,7 +59,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
 
 @Suite("Configuration errors")
 struct ConfigurationErrorTests {
-  @Test("What is wrong is named with its place", arguments: wrong)
+  @Test("What is wrong is named with its place", arguments: wrong + BadFile.accessErrors)
   func places(file: BadFile) {
     let lines = file.complaintsOfReading
     #expect(file.places.count == file.complaints.count)

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from service import TOUCHSTONE_LOAD
+from .load import LOAD
 
 #: As touchstone-load's phones are.
 APPLICATION = "touchstone-load"
@@ -84,7 +84,7 @@ def passcode(number, now):
 
 def keys():
     """The public ones, of `touchstone-load --seeded`."""
-    listing = subprocess.run([TOUCHSTONE_LOAD, "--print-seeded-keys"], stdout=subprocess.PIPE, text=True, check=True)
+    listing = subprocess.run([LOAD, "--print-seeded-keys"], stdout=subprocess.PIPE, text=True, check=True)
     return [bytes.fromhex(line) for line in listing.stdout.split()]
 
 

@@ -33,6 +33,8 @@ class Proxy:
         self.mode = OPEN
         #: On each piece in each direction.
         self.delay_seconds = 0
+        #: How many connections are reset that come next.
+        self.refusals = 0
         #: The most connections that the client had at a time.
         self.peak = 0
         self._writers = set()
@@ -41,6 +43,7 @@ class Proxy:
         self._thread.start()
         self._server = self._call(asyncio.start_server(self._accept, "127.0.0.1", 0))
         self.host, self.port = self._server.sockets[0].getsockname()
+        self.address = f"{self.host}:{self.port}"
 
     def cut(self):
         """Resets every connection, at both ends."""
@@ -70,7 +73,8 @@ class Proxy:
             _reset(writer)
 
     async def _accept(self, reader, writer):
-        if self.mode == REFUSES:
+        if self.mode == REFUSES or self.refusals > 0:
+            self.refusals = max(0, self.refusals - 1)
             return _reset(writer)
         try:
             server_reader, server_writer = await asyncio.open_connection(*self._target)
