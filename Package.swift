@@ -195,15 +195,17 @@ let package = Package(
     // What tests share.
     .systemLibrary(name: "CSpawn", path: "Tests/Support/CSpawn"),
     support("TestSupport", ["CSpawn", "COpenSSL", "CPostgres"]),
+    support("RPCLoopback", ["DispatchRPC", "TestSupport"]),
     support("CodecMessages", ["TouchstoneCodec"]),
     support("StoreConformance", ["TouchstoneStore", "TouchstonePolicy", "Encodings"]),
     support("StoreModel", ["TouchstoneStore", "TouchstonePolicy"]),
 
     tests("Core", "Encodings"),
-    tests("RPC", "DispatchRPC", ["CNGHTTP2", "COpenSSL", "CEpoll", "TestSupport"], exclude: ["crosscheck"]),
+    tests(
+      "RPC", "DispatchRPC", ["CNGHTTP2", "COpenSSL", "CEpoll", "RPCLoopback", "TestSupport"], exclude: ["crosscheck"]),
     tests("RPC", "DispatchHTTP", ["DispatchRPC", "TestSupport"]),
     tests("RPC", "DispatchPool", ["TestSupport"]),
-    tests("RPC", "RPCChannel", ["DispatchRPC", "DispatchPool", "TestSupport"]),
+    tests("RPC", "RPCChannel", ["DispatchRPC", "DispatchPool", "RPCLoopback", "TestSupport"]),
     tests("Core", "TouchstonePolicy", ["TestSupport", crypto]),
     tests("Commands", "TerminalText"),
     tests("Commands", "DecisionTables", ["TouchstonePolicy", "TestSupport"]),
@@ -258,7 +260,7 @@ let package = Package(
       ]),
     tests(
       "Clients", "TouchstoneClient",
-      ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", "TestSupport", metrics]),
+      ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", "RPCLoopback", "TestSupport", metrics]),
     tests("Clients", "SimulatedPhone", ["TouchstoneAttestation", crypto]),
     tests("Load", "LoadModel", ["TestSupport"]),
     tests("Load", "LoadScenarios", ["LoadModel", crypto]),

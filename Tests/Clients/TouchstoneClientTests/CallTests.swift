@@ -2,6 +2,7 @@ import Dispatch
 import DispatchPool
 import DispatchRPC
 import RPCChannel
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -11,14 +12,14 @@ import Testing
 
 @Suite struct CallTests {
   @Test func answersWithTheMessage() async throws {
-    let service = try TestService(.echo)
+    let service = try Loopback { $0.getBinding() }
     let client = TouchstoneClient(target: service.target)
     #expect(try await client.bindingID(echoing: "b-1") == "b-1")
     await service.stop()
   }
 
   @Test func completesOnTheGivenQueue() async throws {
-    let service = try TestService(.echo)
+    let service = try Loopback { $0.getBinding() }
     let client = TouchstoneClient(target: service.target)
     let queue = DispatchQueue(label: "caller")
     let result = await withCheckedContinuation { continuation in
@@ -33,12 +34,13 @@ import Testing
 
   @Test func sendsMetadataAndLanguages() async throws {
     let seen = Box<[String?]>()
-    let service = try TestService(
-      .getBinding { call, request in
+    let service = try Loopback {
+      $0.getBinding { call, request in
         let metadata = call.metadata
         seen.put(["authorization", "traceparent", "accept-language"].map(metadata.first))
         return respond(call, request)
-      })
+      }
+    }
     let client = TouchstoneClient(target: service.target) { $0.metadata = [("authorization", "Bearer k")] }
     let options = CallOptions(languages: "zh-Hans, en;q=0.5", metadata: [("traceparent", "00-1")])
     _ = try await client.bindingID(echoing: "", options: options)
@@ -55,12 +57,13 @@ import Testing
         .errorInfo(.init(reason: "FIELD_INVALID", domain: "touchstone")),
       ])
     let bytes = try details.encoded()
-    let service = try TestService(
-      .getBinding { _, _ in
+    let service = try Loopback {
+      $0.getBinding { _, _ in
         var metadata = Metadata()
         metadata.append("grpc-status-details-bin", binary: bytes)
         return .failure(RPCError(code: .invalidArgument, message: "bad request", metadata: metadata))
-      })
+      }
+    }
     let client = TouchstoneClient(target: service.target)
     let error = try #require(await failure { () throws(TouchstoneError) in try await client.bindingID(echoing: "") })
     #expect(error.code == .invalidArgument)
@@ -72,12 +75,13 @@ import Testing
   }
 
   @Test func unreadableDetailsLeaveCodeAndMessage() async throws {
-    let service = try TestService(
-      .getBinding { _, _ in
+    let service = try Loopback {
+      $0.getBinding { _, _ in
         var metadata = Metadata()
         metadata.append("grpc-status-details-bin", binary: [0xFF])
         return .failure(RPCError(code: .permissionDenied, message: "not yours", metadata: metadata))
-      })
+      }
+    }
     let client = TouchstoneClient(target: service.target)
     let error = await failure { () throws(TouchstoneError) in try await client.bindingID(echoing: "") }
     #expect(error == TouchstoneError(code: .permissionDenied, message: "not yours"))
@@ -92,9 +96,9 @@ import Testing
   }
 
   @Test func anAnswerThatIsNotTheMessageIsInternal() async throws {
-    var router = RPCRouter()
-    router.register("/touchstone.v1.BindingService/GetBinding") { call, _ in call.respond([0xFF, 0xFF]) }
-    let service = try TestService(router)
+    let service = try Loopback { router in
+      router.register("/touchstone.v1.BindingService/GetBinding") { call, _ in call.respond([0xFF, 0xFF]) }
+    }
     let client = TouchstoneClient(target: service.target)
     let error = await failure { () throws(TouchstoneError) in try await client.bindingID(echoing: "") }
     #expect(error?.code == .internalError)
@@ -102,7 +106,7 @@ import Testing
   }
 
   @Test func endsAtItsDeadline() async throws {
-    let service = try TestService(.getBinding { _, _ in nil })
+    let service = try Loopback { $0.getBinding { _, _ in nil } }
     let client = TouchstoneClient(target: service.target)
     let options = CallOptions(timeout: .milliseconds(20))
     let error = await failure { () throws(TouchstoneError) in try await client.bindingID(echoing: "", options: options)
@@ -114,12 +118,13 @@ import Testing
   @Test func cancellingTheTaskCancelsTheCallAtTheService() async throws {
     let begun = Box<Void>()
     let ended = Box<RPCCancellation>()
-    let service = try TestService(
-      .getBinding { call, _ in
+    let service = try Loopback {
+      $0.getBinding { call, _ in
         call.onCancel { ended.put($0) }
         begun.put(())
         return nil
-      })
+      }
+    }
     let client = TouchstoneClient(target: service.target)
     let task = Task { await failure { () throws(TouchstoneError) in try await client.bindingID(echoing: "") } }
     await begun.next()
@@ -129,34 +134,15 @@ import Testing
     await service.stop()
   }
 
-  @Test func cancellingWhileWaitingForAStream() async throws {
-    var configuration = RPCServerConfiguration()
-    configuration.maxConcurrentStreams = 1
-    let begun = Box<Void>()
-    let service = try TestService(
-      configuration: configuration,
-      .getBinding { _, _ in
-        begun.put(())
-        return nil
-      })
-    let client = TouchstoneClient(target: service.target)
-    let first = Task { await failure { () throws(TouchstoneError) in try await client.bindingID(echoing: "1") } }
-    await begun.next()
-    let second = Task { await failure { () throws(TouchstoneError) in try await client.bindingID(echoing: "2") } }
-    try await eventually { client.statistics.connections.waiting > 0 }
-    second.cancel()
-    #expect(await second.value?.code == .cancelled)
-    first.cancel()
-    #expect(await first.value?.code == .cancelled)
+  @Test func waitsForTheServiceIfToldTo() async throws {
+    let gone = try Loopback()
+    await gone.stop()
+    let client = TouchstoneClient(target: gone.target)
+    async let answer = client.bindingID(echoing: "2", options: CallOptions(waitForReady: true))
+    let error = await failure { () throws(TouchstoneError) in try await client.bindingID(echoing: "1") }
+    #expect(error?.code == .unavailable)
+    let service = try Loopback(at: gone.address) { $0.getBinding() }
+    #expect(try await answer == "2")
     await service.stop()
-  }
-
-  @Test func aCancelledTaskMakesNoCall() async {
-    let client = TouchstoneClient(target: "127.0.0.1:1")
-    let task = Task {
-      withUnsafeCurrentTask { $0?.cancel() }
-      return await failure { () throws(TouchstoneError) in try await client.bindingID(echoing: "") }
-    }
-    #expect(await task.value?.code == .cancelled)
   }
 }

@@ -1,6 +1,7 @@
 import CoreMetrics
 import DispatchRPC
 import Synchronization
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -54,7 +55,7 @@ private final class CountingMetrics: MetricsFactory {
 
 @Suite struct ClientMetricsTests {
   @Test func callsAndAttemptsAreMeasuredByMethodAndStatus() async throws {
-    let service = try TestService(.echo)
+    let service = try Loopback { $0.getBinding() }
     let metrics = CountingMetrics()
     let client = TouchstoneClient(target: service.target) { $0.metrics = metrics }
     for _ in 0..<2 { _ = try await client.bindingID(echoing: "b-1") }

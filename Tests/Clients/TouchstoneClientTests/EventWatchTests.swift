@@ -1,4 +1,5 @@
 import DispatchRPC
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 
 @Suite struct EventWatchTests {
   @Test func bringsTheEventsAfterTheOneThatWasSeen() async throws {
-    let service = try TestService(.events(3))
+    let service = try Loopback { $0.events(3) }
     let client = TouchstoneClient(target: service.target)
     var seen: [UInt64] = []
     let error = await failure { () throws(TouchstoneError) in
@@ -21,7 +22,7 @@ import Testing
 
   /// The test resumes as a client does after a restart ended its watch.
   @Test func resumesWithoutLossOrRepetition() async throws {
-    let service = try TestService(.events(3))
+    let service = try Loopback { $0.events(3) }
     let client = TouchstoneClient(target: service.target)
     var seen: [UInt64] = []
     while seen.count < 6 {
@@ -37,15 +38,12 @@ import Testing
 
   @Test func theFilterAndTheCallersMetadataArrive() async throws {
     let requests = Box<(V1.WatchEventsRequest, String?)>()
-    var router = RPCRouter()
-    router.registerServerStreaming("/touchstone.v1.AdministrationService/WatchEvents") { call, bytes in
-      if let request = try? V1.WatchEventsRequest.decoded(from: Array(bytes)) {
+    let service = try Loopback { router in
+      router.watching { call, request in
         requests.put((request, call.metadata("traceparent")))
+        call.fail(RPCError(code: .permissionDenied, message: "not granted"))
       }
-      call.fail(RPCError(code: .permissionDenied, message: "not granted"))
-      return { _, _ in }
     }
-    let service = try TestService(router)
     let client = TouchstoneClient(target: service.target)
     let request = V1.WatchEventsRequest(filter: V1.EventFilter(applicationID: "shop"), afterSequence: 7)
     var events = client.watchEvents(request, options: CallOptions(metadata: [("traceparent", "00-1")]))
@@ -61,7 +59,7 @@ import Testing
 
   @Test func cancellingTheTaskCancelsTheCall() async throws {
     let (begun, ended) = (Box<Void>(), Box<RPCCancellation>())
-    let service = try TestService(.silence(begun, ended))
+    let service = try Loopback { $0.silence(begun, ended) }
     let client = TouchstoneClient(target: service.target)
     let watch = Task {
       await failure { () throws(TouchstoneError) in
@@ -77,7 +75,7 @@ import Testing
 
   @Test func anIterationThatIsDroppedCancelsItsCall() async throws {
     let ended = Box<RPCCancellation>()
-    let service = try TestService(.silence(Box(), ended, after: V1.Event(sequence: 1)))
+    let service = try Loopback { $0.silence(Box(), ended, after: V1.Event(sequence: 1)) }
     let client = TouchstoneClient(target: service.target)
     for try await event in client.watchEvents(V1.WatchEventsRequest()) {
       #expect(event.sequence == 1)
@@ -89,11 +87,10 @@ import Testing
 }
 
 extension RPCRouter {
-  private static func watching(
+  fileprivate mutating func watching(
     _ handler: @escaping @Sendable (RPCServerStream, V1.WatchEventsRequest) throws -> Void
-  ) -> RPCRouter {
-    var router = RPCRouter()
-    router.registerServerStreaming("/touchstone.v1.AdministrationService/WatchEvents") { call, bytes in
+  ) {
+    registerServerStreaming("/touchstone.v1.AdministrationService/WatchEvents") { call, bytes in
       do {
         try handler(call, try V1.WatchEventsRequest.decoded(from: Array(bytes)))
       } catch {
@@ -101,11 +98,10 @@ extension RPCRouter {
       }
       return { _, _ in }
     }
-    return router
   }
 
   /// Each watch brings so many events and is sent away then.
-  fileprivate static func events(_ count: UInt64) -> RPCRouter {
+  fileprivate mutating func events(_ count: UInt64) {
     watching { call, request in
       for sequence in request.afterSequence + 1...request.afterSequence + count {
         call.send(try V1.WatchEventsResponse(event: V1.Event(sequence: sequence)).encoded())
@@ -115,9 +111,9 @@ extension RPCRouter {
   }
 
   /// Brings nothing, or one event and nothing more.
-  fileprivate static func silence(
+  fileprivate mutating func silence(
     _ begun: Box<Void>, _ ended: Box<RPCCancellation>, after event: V1.Event? = nil
-  ) -> RPCRouter {
+  ) {
     watching { call, _ in
       call.onCancel { ended.put($0) }
       if let event { call.send(try V1.WatchEventsResponse(event: event).encoded()) }

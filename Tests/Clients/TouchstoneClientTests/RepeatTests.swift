@@ -1,6 +1,7 @@
 import DispatchRPC
-import RPCChannel
 import Synchronization
+import RPCChannel
+import RPCLoopback
 import Testing
 
 @testable import TouchstoneClient
@@ -9,23 +10,13 @@ import Testing
 
 extension RPCRouter {
   /// Fails the first call of the method, and answers the next.
-  fileprivate static func failingOnce<Request: WireMessage, Response: WireMessage>(
+  fileprivate mutating func failOnce<Request: WireMessage, Response: WireMessage>(
     _ name: String, _ code: RPCCode, _ request: Request.Type, _ response: Response
-  ) -> RPCRouter {
-    let first = FirstCall()
-    return RPCRouter().serving(name) { (_, _: Request) in
-      first.take() ? .failure(RPCError(code: code, message: "once")) : .success(response)
-    }
-  }
-}
-
-private final class FirstCall: Sendable {
-  private let isFirst = Mutex(true)
-
-  func take() -> Bool {
-    isFirst.withLock { isFirst in
-      defer { isFirst = false }
-      return isFirst
+  ) {
+    let calls = Atomic(0)
+    serve(name) { (_, _: Request) in
+      let isFirst = calls.add(1, ordering: .relaxed).oldValue == 0
+      return isFirst ? .failure(RPCError(code: code, message: "once")) : .success(response)
     }
   }
 }
@@ -33,8 +24,9 @@ private final class FirstCall: Sendable {
 @Suite struct RepeatTests {
   @Test(arguments: [RPCCode.unavailable, .aborted])
   func whatChangesNothingIsRepeated(code: RPCCode) async throws {
-    let service = try TestService(
-      .failingOnce("BindingService/GetBinding", code, V1.GetBindingRequest.self, V1.GetBindingResponse()))
+    let service = try Loopback {
+      $0.failOnce("BindingService/GetBinding", code, V1.GetBindingRequest.self, V1.GetBindingResponse())
+    }
     let client = TouchstoneClient(target: service.target)
     _ = try await client.bindingID(echoing: "b")
     #expect(client.statistics.retries == 1)
@@ -43,8 +35,9 @@ private final class FirstCall: Sendable {
 
   /// A payment's token serves once: the second call would be told that somebody else used it.
   @Test func whatServesOnceIsNotRepeatedWhenItMayHaveHappened() async throws {
-    let service = try TestService(
-      .failingOnce("TokenService/ConsumeToken", .unavailable, V1.ConsumeTokenRequest.self, V1.ConsumeTokenResponse()))
+    let service = try Loopback {
+      $0.failOnce("TokenService/ConsumeToken", .unavailable, V1.ConsumeTokenRequest.self, V1.ConsumeTokenResponse())
+    }
     let client = TouchstoneClient(target: service.target)
     let error = await failure { () throws(TouchstoneError) in
       try await client.consumeToken(V1.ConsumeTokenRequest(applicationID: "shop", token: "t"))
@@ -54,8 +47,9 @@ private final class FirstCall: Sendable {
   }
 
   @Test func whatSurelyDidNotHappenIsRepeatedWhateverItIs() async throws {
-    let service = try TestService(
-      .failingOnce("TokenService/ConsumeToken", .aborted, V1.ConsumeTokenRequest.self, V1.ConsumeTokenResponse()))
+    let service = try Loopback {
+      $0.failOnce("TokenService/ConsumeToken", .aborted, V1.ConsumeTokenRequest.self, V1.ConsumeTokenResponse())
+    }
     let client = TouchstoneClient(target: service.target)
     _ = try await client.consumeToken(V1.ConsumeTokenRequest(applicationID: "shop", token: "t"))
     #expect(client.statistics.retries == 1)

@@ -6,11 +6,12 @@ struct PhoneFileTests {
   private static func file(_ shares: [PhoneShare]) -> PhoneFile {
     var file = PhoneFile(application: "shop", target: "127.0.0.1:7443", signingKeys: ["k1"])
     file.phones = shares.enumerated().map { index, share in
-      PhoneFile.Phone(
-        key: (0..<32).map { UInt8($0 * 7 + index) }, bindingID: "b\(index)", profileID: "p\(index)", share: share)
+      PhoneFile.Phone(key: Self.key(index), bindingID: "b\(index)", profileID: "p\(index)", share: share)
     }
     return file
   }
+
+  private static func key(_ index: Int) -> [UInt8] { (0..<32).map { (place: Int) in UInt8(place * 7 + index) } }
 
   @Test("What is written is read")
   func roundTrip() throws {
@@ -18,7 +19,7 @@ struct PhoneFileTests {
     let read = try PhoneFile(json: file.json)
     #expect(read.application == "shop" && read.target == "127.0.0.1:7443" && read.signingKeys == ["k1"])
     #expect(read.phones == file.phones)
-    #expect(read.phones[1].keyBytes == (0..<32).map { UInt8($0 * 7 + 1) })
+    #expect(read.phones[1].keyBytes == Self.key(1))
   }
 
   @Test("Keys of any bytes are kept", arguments: [0, 1, 2, 31, 32, 33])

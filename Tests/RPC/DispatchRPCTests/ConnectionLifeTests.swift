@@ -3,6 +3,7 @@
 import Dispatch
 import Glibc
 import Synchronization
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -12,19 +13,15 @@ import Testing
   @Test func nobodyListens() async throws {
     let gone = try addressOfAServerThatStopped()
     let client = TestClient(gone)
-    client.connection.connect()
-    #expect(await client.closed().code == .unavailable)
-    let error = await failure { () throws(RPCError) in try await client.call("Echo") }
+    #expect(await client.refusal().code == .unavailable)
+    let error = await client.failure("Echo")
     #expect(error.isUnprocessed)
   }
 
   @Test func aServerThatNeverSpeaksIsGivenUp() async throws {
     let silent = try ListeningSocket(host: "127.0.0.1", port: 0)
-    var configuration = RPCClientConfiguration()
-    configuration.connectTimeout = .milliseconds(50)
-    let client = TestClient(silent.address, configuration)
-    client.connection.connect()
-    #expect(await client.closed().message == "not connected in time")
+    let client = TestClient(silent.address, .with { $0.connectTimeout = .milliseconds(50) })
+    #expect(await client.refusal().message == "not connected in time")
   }
 
   @Test func closingIsToldOnce() async throws {
@@ -33,7 +30,7 @@ import Testing
     client.connection.close()
     client.connection.connect()
     _ = await client.closed()
-    _ = await failure { () throws(RPCError) in try await client.call("Echo") }
+    _ = await client.failure("Echo")
     #expect(client.events.count == 0)
   }
 
@@ -45,7 +42,7 @@ import Testing
     lenient.pingEnforcement.permitsWithoutCalls = true
     let loopback = try Loopback(lenient)
     let client = try await loopback.connect(configuration)
-    let error = await failure { () throws(RPCError) in try await client.call("Hold", timeout: .milliseconds(150)) }
+    let error = await client.failure("Hold", timeout: .milliseconds(150))
     #expect(error.code == .deadlineExceeded)
     try await client.expectEcho([1])
   }
@@ -57,8 +54,8 @@ import Testing
     let held = await loopback.held.next()
     let stopped = Box<Void>()
     loopback.server.shutDown(grace: .seconds(30)) { stopped.put(()) }
-    guard case .goingAway = await client.events.next() else { return #expect(Bool(false), "GOAWAY comes first") }
-    let refused = await failure { () throws(RPCError) in try await client.call("Echo") }
+    await client.expectGoingAway()
+    let refused = await client.failure("Echo")
     #expect(refused.isUnprocessed)
     #expect(stopped.count == 0)
     held.respond([7])
@@ -78,7 +75,7 @@ import Testing
     loopback?.server.shutDown(grace: .seconds(30)) { stopped.put(()) }
     loopback = nil
     // GOAWAY went out, and what a dropped server would do at once is done.
-    guard case .goingAway = await client.events.next() else { return #expect(Bool(false), "GOAWAY comes first") }
+    await client.expectGoingAway()
     held.respond([7])
     #expect(try await answer.message == [7])
     await stopped.next()
@@ -90,23 +87,23 @@ import Testing
     let result = Box<Result<RPCResponse, RPCError>>()
     client.connection.start(RPCClientRequest(path: "/test/Hold", message: [])) { result.put($0) }
     _ = await loopback.held.next()
-    await loopback.shutDown(grace: .milliseconds(30))
+    await loopback.stop(grace: .milliseconds(30))
     #expect(await loopback.cancellations.next() == .connectionLost)
     guard case .failure(let error) = await result.next() else { return #expect(Bool(false), "nobody answered") }
     #expect(error.code == .unavailable)
   }
 
   @Test func stoppingAnIdleServerIsQuickAndMayBeAskedTwice() async throws {
-    let loopback = try Loopback()
-    async let first: Void = loopback.shutDown(grace: .seconds(30))
-    async let second: Void = loopback.shutDown(grace: .seconds(30))
+    let loopback = try Loopback(RPCServerConfiguration(eventLoops: 2))
+    async let first: Void = loopback.stop(grace: .seconds(30))
+    async let second: Void = loopback.stop(grace: .seconds(30))
     _ = await (first, second)
     #expect(throws: RPCServerError.self) { try loopback.server.listen(host: "127.0.0.1", port: 0) }
   }
 
   @Test(arguments: 1...5)
   func stoppingUnderLoadLosesNoCall(_ round: Int) async throws {
-    let loopback = try Loopback()
+    let loopback = try Loopback(RPCServerConfiguration(eventLoops: 2))
     let answered = Box<Void>()
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<8 {
@@ -127,7 +124,7 @@ import Testing
         }
       }
       for _ in 0..<500 { await answered.next() }
-      await loopback.shutDown(grace: .seconds(30))
+      await loopback.stop(grace: .seconds(30))
     }
   }
 
@@ -146,14 +143,11 @@ import Testing
   }
 
   @Test func connectionsBeyondTheLimitAreClosed() async throws {
-    var configuration = RPCServerConfiguration(eventLoops: 1)
-    configuration.maxConnections = 1
-    let loopback = try Loopback(configuration)
+    let loopback = try Loopback(.with { $0.maxConnections = 1 })
     let first = try await loopback.connect()
     try await first.expectEcho([1])
     let second = TestClient(loopback.address)
-    second.connection.connect()
-    #expect(await second.closed().code == .unavailable)
+    #expect(await second.refusal().code == .unavailable)
     try await first.expectEcho([1])
   }
 
@@ -188,7 +182,7 @@ import Testing
     let caller = try await loopback.connect()
     try await caller.expectEcho([1], by: "Admitted")
     // The stranger learns that it may come again.
-    guard case .goingAway = await stranger.events.next() else { return #expect(Bool(false), "GOAWAY comes first") }
+    await stranger.expectGoingAway()
     _ = await stranger.closed()
     let next = try await loopback.connect()
     try await next.expectEcho([1], by: "Admitted")

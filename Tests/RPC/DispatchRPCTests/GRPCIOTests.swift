@@ -1,5 +1,6 @@
 // Against Google's gRPC in Python, where there is one: TOUCHSTONE_PYTHON names an interpreter with grpcio.
 
+import RPCLoopback
 import TestSupport
 import Foundation
 import Testing
@@ -8,8 +9,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)), .enabled(if: python != nil)) struct GRPCIOTests {
   @Test func googlesClientMakesAllKindsOfCalls() async throws {
-    let streaming = try StreamingLoopback()
-    let address = streaming.loopback.address.description
+    let loopback = try Loopback()
+    let address = loopback.address.description
     let (status, output) = try await Script("grpcio_client.py", address).run()
     #expect(status == 0, "\(output)")
   }

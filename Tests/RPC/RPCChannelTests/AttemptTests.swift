@@ -2,6 +2,7 @@ import DispatchPool
 import DispatchRPC
 import RPCChannel
 import Synchronization
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -13,42 +14,34 @@ private let retried = RPCCallOptions(
 /// Fails so many times, then answers with what it saw of `grpc-previous-rpc-attempts`.
 private func failing(
   _ times: Int, _ code: RPCCode = .unavailable, metadata: Metadata = [], afterMetadata: Bool = false
-) throws -> TestServer {
-  let calls = Shared(Atomic(0))
-  return try TestServer(adding: { router in
+) throws -> Loopback {
+  let calls = Atomic(0)
+  return try Loopback { router in
     router.register("/test/Flaky") { call, _ in
-      let number = calls.value.add(1, ordering: .relaxed).oldValue
+      let number = calls.add(1, ordering: .relaxed).oldValue
       guard number < times else {
         return call.respond(Array((call.metadata("grpc-previous-rpc-attempts") ?? "none").utf8))
       }
       call.fail(RPCError(code: code, message: "failure \(number)", metadata: metadata))
     }
     router.registerBidirectional("/test/FlakyChat") { stream in
-      let number = calls.value.add(1, ordering: .relaxed).oldValue
+      let number = calls.add(1, ordering: .relaxed).oldValue
       let previous = stream.metadata("grpc-previous-rpc-attempts") ?? "none"
       stream.request(.max)
-      let total = Shared(Atomic(0))
+      let total = Atomic(0)
       return { stream, event in
         switch event {
-        case .message(let bytes): total.value.add(bytes.count, ordering: .relaxed)
+        case .message(let bytes): total.add(bytes.count, ordering: .relaxed)
         case .writable: break
         case .end where number < times:
           if afterMetadata { stream.sendInitialMetadata([]) }
           stream.fail(RPCError(code: code, message: "failure \(number)"))
         case .end:
-          stream.send(Array("\(previous) \(total.value.load(ordering: .relaxed))".utf8))
+          stream.send(Array("\(previous) \(total.load(ordering: .relaxed))".utf8))
           stream.finish()
         }
       }
     }
-  })
-}
-
-final class Shared: Sendable {
-  let value: Atomic<Int>
-
-  init(_ value: consuming Atomic<Int>) {
-    self.value = value
   }
 }
 
@@ -65,7 +58,7 @@ final class Shared: Sendable {
   @Test func theLastErrorIsTold() async throws {
     let server = try failing(9)
     let channel = RPCChannel(target: server.target)
-    let error = await failure { () throws(RPCError) in try await channel.call("/test/Flaky", [], options: retried) }
+    let error = await channel.failure("/test/Flaky", retried)
     #expect(error?.message == "failure 3")
     await server.stop()
   }
@@ -73,7 +66,7 @@ final class Shared: Sendable {
   @Test func withoutAPolicyThereIsOneAttempt() async throws {
     let server = try failing(1)
     let channel = RPCChannel(target: server.target)
-    let error = await failure { () throws(RPCError) in try await channel.call("/test/Flaky", []) }
+    let error = await channel.failure("/test/Flaky")
     #expect(error?.message == "failure 0")
     await server.stop()
   }
@@ -92,7 +85,7 @@ final class Shared: Sendable {
   func theServerMayForbidIt(pushback: String) async throws {
     let server = try failing(1, metadata: [("grpc-retry-pushback-ms", pushback)])
     let channel = RPCChannel(target: server.target)
-    let error = await failure { () throws(RPCError) in try await channel.call("/test/Flaky", [], options: retried) }
+    let error = await channel.failure("/test/Flaky", retried)
     #expect(error?.message == "failure 0")
     await server.stop()
   }
@@ -102,7 +95,7 @@ final class Shared: Sendable {
     let channel = RPCChannel(target: server.target)
     var options = retried
     options.timeout = .seconds(60)
-    let error = await failure { () throws(RPCError) in try await channel.call("/test/Flaky", [], options: options) }
+    let error = await channel.failure("/test/Flaky", options)
     #expect(error?.message == "failure 0")
     await server.stop()
   }
@@ -113,7 +106,7 @@ final class Shared: Sendable {
     configuration.throttling = RPCRetryThrottling(maximumTokens: 4)
     let channel = RPCChannel(target: server.target, configuration: configuration)
     for _ in 0..<3 {
-      _ = await failure { () throws(RPCError) in try await channel.call("/test/Flaky", [], options: retried) }
+      _ = await channel.failure("/test/Flaky", retried)
     }
     #expect(channel.statistics.retries == 1)
     await server.stop()
@@ -128,7 +121,7 @@ final class Shared: Sendable {
     stream.request(1)
     for _ in 0..<3 { stream.send([1, 2]) }
     stream.finishSending()
-    #expect(await seen.next() == .initialMetadata)
+    #expect(await seen.next() == .initialMetadata([]))
     #expect(await seen.next() == .message(Array("2 6".utf8)))
     #expect(await seen.next() == .end(.success([])))
     await server.stop()
@@ -139,9 +132,9 @@ final class Shared: Sendable {
     let channel = RPCChannel(target: server.target)
     let (stream, seen) = channel.openStream("/test/FlakyChat", retried)
     stream.finishSending()
-    #expect(await seen.next() == .initialMetadata)
-    guard case .end(.failure(let error)) = await seen.next() else { return #expect(Bool(false)) }
-    #expect(error.message == "failure 0" && error.progress == .answered)
+    #expect(await seen.next() == .initialMetadata([]))
+    let error = await seen.failure()
+    #expect(error?.message == "failure 0" && error?.progress == .answered)
     #expect(channel.statistics.retries == 0)
     await server.stop()
   }
@@ -154,8 +147,7 @@ final class Shared: Sendable {
     let (stream, seen) = channel.openStream("/test/FlakyChat", retried)
     stream.send([UInt8](repeating: 0, count: 1001))
     stream.finishSending()
-    guard case .end(.failure(let error)) = await seen.next() else { return #expect(Bool(false)) }
-    #expect(error.message == "failure 0")
+    #expect(await seen.failure()?.message == "failure 0")
     await server.stop()
   }
 }
@@ -163,7 +155,7 @@ final class Shared: Sendable {
 @Suite struct WaitingStreamTests {
   /// A channel whose server is not there yet.
   private func waiting() async throws -> (address: SocketAddress, channel: RPCChannel) {
-    let gone = try TestServer()
+    let gone = try Loopback()
     await gone.stop()
     var configuration = RPCChannelConfiguration()
     configuration.backoff.initialDelay = .milliseconds(2)
@@ -172,51 +164,42 @@ final class Shared: Sendable {
 
   @Test func aProducerIsToldToWaitAndWhenToGoOn() async throws {
     let (address, channel) = try await waiting()
-    let (stream, seen) = channel.openStream("/test/Chat", RPCCallOptions(waitForReady: true))
+    let (stream, seen) = channel.openStream("/stream/Chat", RPCCallOptions(waitForReady: true))
     var sent = 0
     while stream.isWritable {
       stream.send([UInt8](repeating: 0, count: 1000))
       sent += 1
     }
     #expect((60...70).contains(sent))
-    let server = try TestServer(at: address)
+    let server = try Loopback(at: address)
     var next = await seen.next()
-    while next == .initialMetadata { next = await seen.next() }
+    while next == .initialMetadata([]) { next = await seen.next() }
     #expect(next == .writable)
     stream.request(.max)
     stream.finishSending()
-    var received = 0
-    while true {
-      switch await seen.next() {
-      case .message: received += 1
-      case .initialMetadata, .writable: continue
-      case .end(let result):
-        #expect(result == .success([]) && received == sent)
-        await channel.close()
-        return await server.stop()
-      }
-    }
+    let (messages, end) = await seen.rest()
+    #expect(end == .success([]) && messages.count == sent)
+    await channel.close()
+    await server.stop()
   }
 
   @Test func aProducerThatDoesNotWaitIsStopped() async throws {
     let (_, channel) = try await waiting()
-    let (stream, seen) = channel.openStream("/test/Chat", RPCCallOptions(waitForReady: true))
+    let (stream, seen) = channel.openStream("/stream/Chat", RPCCallOptions(waitForReady: true))
     for _ in 0..<20 { stream.send([UInt8](repeating: 0, count: 100_000)) }
-    guard case .end(.failure(let error)) = await seen.next() else { return #expect(Bool(false)) }
-    #expect(error.code == .resourceExhausted)
+    #expect(await seen.failure()?.code == .resourceExhausted)
   }
 }
 
 @Suite struct CancelledStreamTests {
   @Test func isNotRetriedWhateverThePolicySays() async throws {
-    let server = try TestServer()
+    let server = try Loopback()
     let channel = RPCChannel(target: server.target)
     let policy = RPCRetryPolicy(initialBackoff: .milliseconds(1), retryableCodes: [.cancelled])
-    let (stream, seen) = channel.openStream("/test/HoldStream", RPCCallOptions(attempts: .retry(policy)))
+    let (stream, seen) = channel.openStream("/stream/Hold", RPCCallOptions(attempts: .retry(policy)))
     _ = await server.heldStreams.next()
     stream.cancel()
-    guard case .end(.failure(let error)) = await seen.next() else { return #expect(Bool(false)) }
-    #expect(error.code == .cancelled)
+    #expect(await seen.failure()?.code == .cancelled)
     #expect(channel.statistics.attempts == 1)
     await server.stop()
   }
@@ -227,20 +210,20 @@ final class Shared: Sendable {
   @Test(.timeLimit(.minutes(5))) func leavesNothingBehindWhenItsTurnComesMeanwhile() async throws {
     var configuration = RPCServerConfiguration(eventLoops: 1)
     configuration.maxConcurrentStreams = 1
-    let server = try TestServer(configuration)
+    let server = try Loopback(configuration)
     var channelConfiguration = RPCChannelConfiguration()
     channelConfiguration.maximumConnections = 1
     let channel = RPCChannel(target: server.target, configuration: channelConfiguration)
     let rounds = 50
     for round in 0..<rounds {
       // Begins only once the last round's stream is free again.
-      let (_, holder) = channel.openStream("/test/HoldStream", RPCCallOptions(attempts: .once))
+      let (_, holder) = channel.openStream("/stream/Hold", RPCCallOptions(attempts: .once))
       try await eventually {
         try #require(holder.count == 0, "in round \(round) the holder ended: \(holder.take())")
         return server.heldStreams.count > 0
       }
       let held = await server.heldStreams.next()
-      let (stream, seen) = channel.openStream("/test/Chat", RPCCallOptions(attempts: .once))
+      let (stream, seen) = channel.openStream("/stream/Chat", RPCCallOptions(attempts: .once))
       try await eventually {
         try #require(seen.count == 0, "in round \(round) the stream ended before its turn: \(seen.take())")
         return channel.statistics.connections.waiting > 0
@@ -249,10 +232,9 @@ final class Shared: Sendable {
       // Without a pause, which would miss the moment.
       while channel.statistics.connections.waiting > 0 {}
       stream.cancel()
-      guard case .end(.failure(let error)) = await seen.next() else { return #expect(Bool(false)) }
-      #expect(error.code == .cancelled)
+      #expect(await seen.failure()?.code == .cancelled)
       var last = await holder.next()
-      while last == .initialMetadata || last == .writable { last = await holder.next() }
+      while last == .initialMetadata([]) || last == .writable { last = await holder.next() }
       try #require(last == .end(.success([])), "in round \(round)")
     }
     #expect(channel.statistics.failures == rounds)
@@ -261,12 +243,11 @@ final class Shared: Sendable {
   }
 
   @Test func endsAtOnceWhileItWaitsForAServer() async throws {
-    let gone = try TestServer()
+    let gone = try Loopback()
     await gone.stop()
     let channel = RPCChannel(target: gone.target)
-    let (stream, seen) = channel.openStream("/test/Chat", RPCCallOptions(waitForReady: true))
+    let (stream, seen) = channel.openStream("/stream/Chat", RPCCallOptions(waitForReady: true))
     stream.cancel()
-    guard case .end(.failure(let error)) = await seen.next() else { return #expect(Bool(false)) }
-    #expect(error.code == .cancelled)
+    #expect(await seen.failure()?.code == .cancelled)
   }
 }

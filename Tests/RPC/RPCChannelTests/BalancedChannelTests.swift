@@ -2,18 +2,18 @@ import DispatchPool
 import DispatchRPC
 import Glibc
 import RPCChannel
-import Synchronization
+import RPCLoopback
 import TestSupport
 import Testing
 
 // A channel over several servers: who gets the calls, and what a caller notices when servers come and go.
 
-extension TestServer {
-  fileprivate static func named(_ name: String, at address: SocketAddress? = nil) throws -> TestServer {
-    try TestServer(
+extension Loopback {
+  fileprivate static func named(_ name: String, at address: SocketAddress? = nil) throws -> Loopback {
+    try Loopback(
       at: address,
       adding: { router in
-        router.register("/test/Who") { call, _ in call.respond(Array(name.utf8)) }
+        router.register("/test/Name") { call, _ in call.respond(Array(name.utf8)) }
       })
   }
 }
@@ -27,7 +27,7 @@ private func configuration(_ balancing: PoolBalancing) -> RPCChannelConfiguratio
 
 extension RPCChannel {
   fileprivate func who(waitForReady: Bool = false) async throws(RPCError) -> String {
-    let response = try await call("/test/Who", [], options: RPCCallOptions(waitForReady: waitForReady))
+    let response = try await call("/test/Name", [], options: RPCCallOptions(waitForReady: waitForReady))
     return String(decoding: response.message, as: UTF8.self)
   }
 
@@ -40,7 +40,7 @@ extension RPCChannel {
 
 @Suite struct BalancedChannelTests {
   @Test func pickFirstUsesTheFirstThatWorks() async throws {
-    let (first, second) = (try TestServer.named("1"), try TestServer.named("2"))
+    let (first, second) = (try Loopback.named("1"), try Loopback.named("2"))
     await first.stop()
     let channel = RPCChannel(target: "\(first.target),\(second.target)", configuration: configuration(.pickFirst))
     for _ in 0..<3 { #expect(try await channel.who() == "2") }
@@ -49,7 +49,7 @@ extension RPCChannel {
 
   @Test(arguments: [PoolBalancing.roundRobin, .leastRequest])
   func callsAreSpreadOverTheServers(balancing: PoolBalancing) async throws {
-    let servers = try (0..<3).map { try TestServer.named("\($0)") }
+    let servers = try (0..<3).map { try Loopback.named("\($0)") }
     let target = servers.map(\.target).joined(separator: ",")
     let channel = RPCChannel(target: target, configuration: configuration(balancing))
     try await channel.connected(3)
@@ -60,28 +60,30 @@ extension RPCChannel {
   }
 
   @Test func whoWaitsForReadyWaitsForAServer() async throws {
-    let gone = try TestServer.named("gone")
+    let gone = try Loopback.named("gone")
     await gone.stop()
     let channel = RPCChannel(target: gone.target, configuration: configuration(.pickFirst))
     async let answer = channel.who(waitForReady: true)
-    #expect(await failure { () throws(RPCError) in try await channel.call("/test/Who", []) }?.code == .unavailable)
-    let back = try TestServer.named("back", at: gone.address)
+    let error = await channel.failure("/test/Name")
+    #expect(error?.code == .unavailable && error?.message.contains("refused") == true)
+    let back = try Loopback.named("back", at: gone.address)
     #expect(try await answer == "back")
     await back.stop()
   }
 
-  @Test func aNameThatIsNoneIsUnavailableAndSaysWhy() async {
-    let channel = RPCChannel(target: "no-such-host.invalid:1")
-    let error = await failure { () throws(RPCError) in try await channel.call("/test/Who", []) }
+  @Test(arguments: ["no-such-host.invalid:1", "localhost"])
+  func aNameThatIsNoneIsUnavailableAndSaysWhy(target: String) async {
+    let error = await RPCChannel(target: target).failure("/test/Name")
     #expect(error?.code == .unavailable)
-    #expect(error?.message.contains("no-such-host.invalid") == true)
+    let reason = target == "localhost" ? "'localhost' is not host:port" : "no-such-host.invalid"
+    #expect(error?.message.contains(reason) == true)
   }
 
   @Test func unixSocketsAreCalled() async throws {
     let directory = "/tmp/rpc-channel-\(getpid())-\(UInt32.random(in: 0 ... .max))"
     try #require(mkdir(directory, 0o700) == 0)
     defer { rmdir(directory) }
-    let server = try TestServer.named("unix")
+    let server = try Loopback.named("unix")
     let path = "\(directory)/s"
     _ = try server.server.listen(unixPath: path)
     let channel = RPCChannel(target: "unix:\(path)")
@@ -93,22 +95,22 @@ extension RPCChannel {
 
   /// Each of two servers is replaced five times, and no caller notices.
   @Test func aRollingRestartFailsNoCall() async throws {
-    var servers = [try TestServer.named("0"), try TestServer.named("1")]
+    var servers = [try Loopback.named("0"), try Loopback.named("1")]
     let target = servers.map(\.target).joined(separator: ",")
     var settings = configuration(.roundRobin)
     settings.resolutionInterval = .milliseconds(1)
     let channel = RPCChannel(target: target, configuration: settings)
     try await channel.connected(2)
-    let isOver = Shared(Atomic(0))
-    let answered = Shared(Atomic(0))
+    let isOver = Box<Void>()
+    let answered = Box<Void>()
     let callers = Task {
       await withTaskGroup(of: RPCError?.self) { group in
         for _ in 0..<16 {
           group.addTask {
-            while isOver.value.load(ordering: .relaxed) == 0 {
-              let error = await failure { () throws(RPCError) in try await channel.call("/test/Who", []) }
+            while isOver.count == 0 {
+              let error = await channel.failure("/test/Name")
               if let error { return error }
-              answered.value.add(1, ordering: .relaxed)
+              answered.put(())
             }
             return nil
           }
@@ -122,13 +124,13 @@ extension RPCChannel {
       let place = round % 2
       let address = servers[place].address
       await servers[place].stop(grace: .seconds(30))
-      servers[place] = try TestServer.named("\(place)", at: address)
+      servers[place] = try Loopback.named("\(place)", at: address)
       try await channel.connected(2)
       // Both of them have had calls again before the next one goes.
-      let before = answered.value.load(ordering: .relaxed)
-      try await eventually { answered.value.load(ordering: .relaxed) >= before + 50 }
+      let before = answered.count
+      try await eventually { answered.count >= before + 50 }
     }
-    isOver.value.store(1, ordering: .relaxed)
+    isOver.put(())
     #expect(await callers.value == [])
     await channel.close()
     for server in servers { await server.stop() }

@@ -1,5 +1,7 @@
+import DispatchPool
 import DispatchRPC
 import RPCChannel
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -7,7 +9,7 @@ import Testing
 
 @Suite struct CallTests {
   @Test func answersWithTheMessageAndItsMetadata() async throws {
-    let server = try TestServer()
+    let server = try Loopback()
     let channel = RPCChannel(target: server.target)
     let response = try await channel.call("/test/Echo", [1, 2], options: RPCCallOptions(metadata: [("k", "v")]))
     #expect(response.message == [1, 2])
@@ -17,12 +19,12 @@ import Testing
   }
 
   @Test func aCallThatWasCancelledBeforeItBeganReachesNoServer() async throws {
-    let server = try TestServer()
+    let server = try Loopback()
     let channel = RPCChannel(target: server.target)
     let call = Task {
       // Ends with the cancellation.
       try? await Task.sleep(for: .seconds(3_600))
-      return await failure { () throws(RPCError) in try await channel.call("/test/Hold", []) }
+      return await channel.failure("/test/Hold")
     }
     call.cancel()
     #expect(await call.value?.code == .cancelled)
@@ -32,7 +34,7 @@ import Testing
   }
 
   @Test func anEventLoopOfTheCallersServesTheCalls() async throws {
-    let server = try TestServer()
+    let server = try Loopback()
     let loop = EventLoop(label: "test.callers")
     var configuration = RPCChannelConfiguration()
     configuration.eventLoop = loop
@@ -45,14 +47,14 @@ import Testing
   }
 
   @Test func aStreamTakesWhatIsSentBeforeItHasAConnection() async throws {
-    let server = try TestServer()
+    let server = try Loopback()
     let channel = RPCChannel(target: server.target)
-    let (stream, seen) = channel.openStream("/test/Chat")
+    let (stream, seen) = channel.openStream("/stream/Chat")
     stream.request(2)
     stream.send([1])
     stream.send([2])
     stream.finishSending()
-    #expect(await seen.next() == .initialMetadata)
+    #expect(await seen.next() == .initialMetadata([]))
     #expect(await seen.next() == .message([1]))
     #expect(await seen.next() == .message([2]))
     #expect(await seen.next() == .end(.success([])))
@@ -60,11 +62,26 @@ import Testing
   }
 
   @Test func endsAtItsDeadline() async throws {
-    let server = try TestServer()
+    let server = try Loopback()
     let channel = RPCChannel(target: server.target)
     let options = RPCCallOptions(timeout: .milliseconds(20))
-    let error = await failure { () throws(RPCError) in try await channel.call("/test/Hold", [], options: options) }
+    let error = await channel.failure("/test/Hold", options)
     #expect(error?.code == .deadlineExceeded)
+    await server.stop()
+  }
+
+  @Test func closingLetsRunningCallsEnd() async throws {
+    let server = try Loopback()
+    let channel = RPCChannel(target: server.target)
+    async let answer = channel.call("/test/Hold", [])
+    let held = await server.held.next()
+    async let closed: Void = channel.close(grace: .seconds(3_600))
+    try await eventually { channel.statistics.connections.goingAway > 0 }
+    let error = await channel.failure("/test/Echo")
+    #expect(error?.code == .cancelled && error?.message == "the channel is closed")
+    held.respond([7])
+    #expect(try await answer.message == [7])
+    await closed
     await server.stop()
   }
 }

@@ -1,6 +1,7 @@
 import DispatchRPC
 import RPCChannel
 import Synchronization
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -28,25 +29,25 @@ private final class Noted: RPCChannelObserver {
 @Suite struct ObserverTests {
   private let noted = Noted()
 
-  private func channel(to server: TestServer) -> RPCChannel {
+  private func channel(to server: Loopback) -> RPCChannel {
     var configuration = RPCChannelConfiguration()
     configuration.observer = noted
     configuration.connection.acceptsCompression = true
     return RPCChannel(target: server.target, configuration: configuration)
   }
 
-  private func failing(_ times: Int) throws -> TestServer {
-    let calls = Shared(Atomic(0))
-    return try TestServer(adding: { router in
+  private func failing(_ times: Int) throws -> Loopback {
+    let calls = Atomic(0)
+    return try Loopback { router in
       router.register("/test/Flaky") { call, _ in
-        guard calls.value.add(1, ordering: .relaxed).oldValue < times else { return call.respond([]) }
+        guard calls.add(1, ordering: .relaxed).oldValue < times else { return call.respond([]) }
         call.fail(RPCError(code: .unavailable, message: "not yet"))
       }
-    })
+    }
   }
 
   @Test func aCallIsOneAttempt() async throws {
-    let server = try TestServer()
+    let server = try Loopback()
     _ = try await channel(to: server).call("/test/Echo", [1])
     #expect(noted.lines == ["begin /test/Echo", "attempt OK", "call OK"])
     #expect(await noted.ended.next() == RPCMessageBytes(sent: 1, received: 1))
@@ -54,13 +55,13 @@ private final class Noted: RPCChannelObserver {
   }
 
   @Test func compressedMessagesCountAsTheyTravel() async throws {
-    let server = try TestServer()
+    let server = try Loopback()
     let message = [UInt8](repeating: 7, count: 10_000)
     let channel = channel(to: server)
     _ = try await channel.call("/test/Echo", message, options: RPCCallOptions(compression: .gzip))
     let unary = await noted.ended.next()
     #expect((1..<1_000).contains(unary.sent) && unary.received == 10_000)
-    let (stream, seen) = channel.openStream("/test/Chat", RPCCallOptions(compression: .gzip))
+    let (stream, seen) = channel.openStream("/stream/Chat", RPCCallOptions(compression: .gzip))
     stream.request(.max)
     stream.send(message)
     stream.send(message, compressed: false)
@@ -71,11 +72,11 @@ private final class Noted: RPCChannelObserver {
   }
 
   @Test func aCompressedAnswerCountsAsItTravels() async throws {
-    let server = try TestServer(adding: { router in
+    let server = try Loopback { router in
       router.register("/test/Long") { call, _ in
         call.respond([UInt8](repeating: 7, count: 10_000), compression: .gzip)
       }
-    })
+    }
     let answer = try await channel(to: server).call("/test/Long", [])
     #expect(answer.message.count == 10_000 && answer.messageWasCompressed)
     let ended = await noted.ended.next()
@@ -84,7 +85,7 @@ private final class Noted: RPCChannelObserver {
   }
 
   @Test func anAttemptThatNeverLeftSentNothing() async throws {
-    let server = try TestServer()
+    let server = try Loopback()
     let channel = channel(to: server)
     await server.stop()
     _ = try? await channel.call("/test/Echo", [1, 2, 3])
@@ -106,7 +107,7 @@ private final class Noted: RPCChannelObserver {
   }
 
   @Test func aCancelledCallEndsItsAttempt() async throws {
-    let server = try TestServer()
+    let server = try Loopback()
     let channel = channel(to: server)
     let ended = Box<RPCCode>()
     let call = channel.call("/test/Hold", [1, 2, 3]) { result in
@@ -122,10 +123,10 @@ private final class Noted: RPCChannelObserver {
   }
 
   @Test func aStreamIsACall() async throws {
-    let server = try TestServer()
+    let server = try Loopback()
     let channel = channel(to: server)
     let ended = Box<RPCCode>()
-    let stream = channel.openStream("/test/Chat") { _, event in
+    let stream = channel.openStream("/stream/Chat") { _, event in
       switch event {
       case .end(.success): ended.put(.ok)
       case .end(.failure(let error)): ended.put(error.code)
@@ -136,7 +137,7 @@ private final class Noted: RPCChannelObserver {
     stream.send([1])
     stream.finishSending()
     #expect(await ended.next() == .ok)
-    #expect(noted.lines == ["begin /test/Chat", "attempt OK", "call OK"])
+    #expect(noted.lines == ["begin /stream/Chat", "attempt OK", "call OK"])
     #expect(await noted.ended.next() == RPCMessageBytes(sent: 1, received: 1))
     await server.stop()
   }

@@ -2,6 +2,7 @@ import DispatchRPC
 import Glibc
 import RPCChannel
 import Testing
+import RPCLoopback
 import TestSupport
 
 // Over TLS each address has to prove the name that the target found it by.
@@ -32,13 +33,13 @@ private final class Certificate {
   private func call(_ host: String, certificateFor names: [CertificateRequest.AlternativeName]) async throws -> RPCCode
   {
     let certificate = Certificate(for: names)
-    let server = try TestServer()
+    let server = try Loopback()
     let address = try server.server.listen(host: "127.0.0.1", port: 0, tls: certificate.server())
     var configuration = RPCChannelConfiguration()
     configuration.connection.tls = try certificate.client()
     let channel = RPCChannel(target: "\(host):\(address.port)", configuration: configuration)
     let options = RPCCallOptions(metadata: [("authorization", "Bearer key")])
-    let error = await failure { () throws(RPCError) in try await channel.call("/test/Echo", [], options: options) }
+    let error = await channel.failure("/test/Echo", options)
     await channel.close()
     await server.stop()
     return error?.code ?? .ok

@@ -2,6 +2,7 @@
 
 import Dispatch
 import Synchronization
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -13,7 +14,7 @@ import Testing
     let client = try await loopback.connect()
     // Until the handler began before it, on a machine that is busy.
     for timeout in [Duration.milliseconds(500), .seconds(5), .seconds(20)] where loopback.cancellations.count == 0 {
-      let error = await failure { () throws(RPCError) in try await client.call("Hold", timeout: timeout) }
+      let error = await client.failure("Hold", timeout: timeout)
       #expect(error.code == .deadlineExceeded)
       try await client.expectEcho([1])
     }
@@ -31,7 +32,7 @@ import Testing
     let head = Frame.call("/test/Hold") + [("grpc-timeout", "50m")]
     let frames = await peer.exchange(
       Frame.preface + Frame.headers(1, head).bytes + Frame.data(1, [0, 0, 0, 0, 0], flags: Frame.endStream).bytes
-    ) { $0.contains { $0.stream == 1 && $0.flags & Frame.endStream != 0 } }
+    ) { $0.contains { $0.ends(1) } }
     #expect(frames.contains { $0.stream == 1 && $0.type == 1 })
     #expect(await loopback.cancellations.next() == .deadline)
     await loopback.held.next().respond([1])
@@ -40,7 +41,7 @@ import Testing
   @Test func aDeadlineInThePastIsNotSent() async throws {
     let loopback = try Loopback()
     let client = try await loopback.connect()
-    let error = await failure { () throws(RPCError) in try await client.call("Hold", timeout: .zero) }
+    let error = await client.failure("Hold", timeout: .zero)
     #expect(error.code == .deadlineExceeded)
     _ = try await client.call("Echo")
     #expect(loopback.held.count == 0)
@@ -92,7 +93,7 @@ import Testing
     #expect(await client.closed().code == .unavailable)
     #expect(await loopback.cancellations.next() == .connectionLost)
     held.respond([1])
-    let after = await failure { () throws(RPCError) in try await client.call("Echo") }
+    let after = await client.failure("Echo")
     #expect(after.isUnprocessed)
   }
 
@@ -115,7 +116,7 @@ import Testing
       connection.start(RPCClientRequest(path: "/test/Hold", message: [])) { _ in heard.put("call failed") }
       _ = await loopback.held.next()
     }
-    await loopback.shutDown(grace: .zero)
+    await loopback.stop(grace: .zero)
     #expect(await [heard.next(), heard.next(), heard.next()] == ["closed", "call failed", "call failed"])
   }
 
@@ -140,50 +141,40 @@ import Testing
     let loopback = try Loopback(configuration)
     let client = try await loopback.connect()
     for count in [1_001, 2_000_000, 101] {
-      let error = await failure { () throws(RPCError) in
-        try await client.call("Echo", [UInt8](repeating: 1, count: count))
-      }
+      let error = await client.failure("Echo", [UInt8](repeating: 1, count: count))
       #expect(error.code == .resourceExhausted)
     }
-    var small = RPCClientConfiguration()
-    small.maxResponseMessageBytes = 10
-    let modest = try await loopback.connect(small)
-    let error = await failure { () throws(RPCError) in try await modest.call("Echo", [UInt8](repeating: 1, count: 11)) }
+    let modest = try await loopback.connect(.with { $0.maxResponseMessageBytes = 10 })
+    let error = await modest.failure("Echo", [UInt8](repeating: 1, count: 11))
     #expect(error.code == .resourceExhausted)
     try await modest.expectEcho([1])
   }
 
   @Test func runningHandlersAreCountedNotStreams() async throws {
-    var configuration = RPCServerConfiguration(eventLoops: 1)
-    configuration.maxRunningCallsPerLoop = 2
-    let loopback = try Loopback(configuration)
+    let loopback = try Loopback(.with { $0.maxRunningCallsPerLoop = 2 })
     let client = try await loopback.connect()
     let running = await loopback.abandonedCalls(2, from: client)
-    let refused = await failure { () throws(RPCError) in try await client.call("Echo") }
+    let refused = await client.failure("Echo")
     #expect(refused.code == .unavailable)
     running[0].respond([])
     try await client.expectEcho([1])
   }
 
   @Test func callsBeyondThePeersLimitAreNotSent() async throws {
-    var configuration = RPCServerConfiguration(eventLoops: 1)
-    configuration.maxConcurrentStreams = 3
-    let loopback = try Loopback(configuration)
+    let loopback = try Loopback(.with { $0.maxConcurrentStreams = 3 })
     let client = TestClient(loopback.address)
     client.connection.connect()
     guard case .connected(let maximum) = await client.events.next() else { return #expect(Bool(false)) }
     #expect(maximum == 3)
     for _ in 0..<3 { client.connection.start(RPCClientRequest(path: "/test/Hold", message: [])) { _ in } }
-    let error = await failure { () throws(RPCError) in try await client.call("Echo") }
+    let error = await client.failure("Echo")
     #expect(error.code == .unavailable)
     #expect(error.isUnprocessed)
   }
 
   @Test func requestHeadersThatCannotBeSentFailTheCall() async throws {
     let client = try await Loopback().connect()
-    let error = await failure { () throws(RPCError) in
-      try await client.call("Echo", [], [("large", String(repeating: "x", count: 100_000))])
-    }
+    let error = await client.failure("Echo", [], [("large", String(repeating: "x", count: 100_000))])
     #expect(error.code == .resourceExhausted)
     #expect(!error.isUnprocessed)
     try await client.expectEcho([1])
@@ -203,16 +194,14 @@ import Testing
       }
     }
     let client = try await loopback.connect()
-    let error = await failure { () throws(RPCError) in try await client.call("Oversized") }
+    let error = await client.failure("Oversized")
     #expect(error.code == .internalError)
     try await client.expectEcho([1])
   }
 
   @Test func headersBeyondTheLimitFailTheCall() async throws {
     let client = try await Loopback().connect()
-    let error = await failure { () throws(RPCError) in
-      try await client.call("Echo", [], [("large", String(repeating: "x", count: 20_000))])
-    }
+    let error = await client.failure("Echo", [], [("large", String(repeating: "x", count: 20_000))])
     #expect(error.code == .resourceExhausted)
     try await client.expectEcho([1])
   }

@@ -1,3 +1,4 @@
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -25,7 +26,7 @@ import Testing
   @Test func aServerThatStopsRefusesNewStreamsAndLetsTheRunningOneEnd() async throws {
     let loopback = try Loopback(Self.configuration)
     let peer = RawPeer(loopback.address)
-    _ = await peer.exchange(Frame.preface + Frame.call(of: Self.running, "/test/Hold")) { !$0.isEmpty }
+    _ = await peer.exchange(Frame.preface + Frame.request(Self.running, "/test/Hold")) { !$0.isEmpty }
     let held = await loopback.held.next()
     try await expectDrain(of: held, answersCrossing: true, by: { await peer.exchange($0, until: $1) }) {
       loopback.server.shutDown(grace: .seconds(60)) {}
@@ -41,7 +42,7 @@ import Testing
     let loopback = try Loopback(Self.configuration, tls: tls)
     let peer = RawTLSPeer(loopback.address, RawTLSOptions(identity: files.pair("client", TLSFiles.client)))
     guard case .bytes = await peer.connect() else { return #expect(Bool(false), "the server lets it in") }
-    _ = await peer.perform { $0.write(Frame.preface + Frame.call(of: Self.running, "/test/Hold")) }
+    _ = await peer.perform { $0.write(Frame.preface + Frame.request(Self.running, "/test/Hold")) }
     let held = await loopback.held.next()
     _ = files.authorities(CertificateAuthority("Other Authority"), named: "clients.pem")
     try await expectDrain(of: held, answersCrossing: false, by: { await peer.exchange($0, until: $1) }) {
@@ -59,14 +60,14 @@ import Testing
     #expect(warning.compactMap(\.lastStream) == [Self.allStreams])
     let probe = try #require(warning.first { $0.isProbe })
 
-    let crossed = await exchange(Frame.call(of: Self.crossing, "/test/Echo")) { frames in
+    let crossed = await exchange(Frame.request(Self.crossing, "/test/Echo")) { frames in
       frames.contains { $0.stream == Self.crossing && ($0.endsAnswer || $0.type == 3) }
     }
     let crossing = crossed.filter { $0.stream == Self.crossing }
     if answersCrossing {
       #expect(crossing.contains { $0.endsAnswer })
     } else {
-      #expect(crossing.map(\.type) == [3] && crossing.map(\.errorCode) == [HTTP2ErrorCode.refusedStream.rawValue])
+      #expect(crossing.map(\.type) == [3] && crossing.map(\.firstWord) == [HTTP2ErrorCode.refusedStream.rawValue])
     }
 
     // The warning was seen: the last word names the last stream that is taken up.
@@ -77,26 +78,21 @@ import Testing
 
     // A call that begins later is refused, and its client may send it again elsewhere; the running one is answered.
     held.respond([7])
-    let rest = await exchange(Frame.call(of: Self.late, "/test/Echo")) { frames in
+    let rest = await exchange(Frame.request(Self.late, "/test/Echo")) { frames in
       frames.contains { $0.endsAnswer && $0.stream == Self.running }
     }
     #expect(rest.contains { $0.type == 0 && $0.stream == Self.running && $0.payload == [0, 0, 0, 0, 1, 7] })
-    #expect(rest.allSatisfy { $0.stream != Self.late || $0.errorCode == HTTP2ErrorCode.refusedStream.rawValue })
+    #expect(rest.allSatisfy { $0.stream != Self.late || $0.firstWord == HTTP2ErrorCode.refusedStream.rawValue })
   }
 }
 
 extension Frame {
-  fileprivate static func call(of stream: UInt32, _ path: String) -> [UInt8] {
-    headers(stream, call(path)).bytes + data(stream, [0, 0, 0, 0, 0], flags: endStream).bytes
-  }
-
-  fileprivate var endsAnswer: Bool { type == 1 && flags & Frame.endStream != 0 }
   /// A PING that requires an answer.
-  fileprivate var isProbe: Bool { type == 6 && flags & Frame.acknowledgement == 0 }
+  fileprivate var isProbe: Bool { type == 6 && !isAcknowledgement }
 
   /// The last stream that the server may take up, by a GOAWAY.
   fileprivate var lastStream: UInt32? {
-    type == 7 ? payload.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } & 0x7FFF_FFFF : nil
+    type == 7 ? firstWord & 0x7FFF_FFFF : nil
   }
 }
 

@@ -3,6 +3,7 @@
 
 import Dispatch
 import Synchronization
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -20,19 +21,14 @@ import Testing
 
   @Test(arguments: Moment.allCases)
   func cancellingReachesTheHandler(_ moment: Moment) async throws {
-    let streaming = try StreamingLoopback()
-    let client = try await streaming.connect()
+    let loopback = try Loopback()
+    let client = try await loopback.connect()
     let call = client.open("Hold")
-    try await Self.reach(moment, call, streaming)
+    try await Self.reach(moment, call, loopback)
     call.stream.cancel()
     #expect(await call.errorCode() == .cancelled)
     if moment != .atOnce {
-      while true {
-        if case .cancelled(let reason) = await streaming.seen.next() {
-          #expect(reason == .reset)
-          break
-        }
-      }
+      #expect(await loopback.seen.cancellation() == .reset)
     }
     call.stream.cancel()
     call.stream.send([1])
@@ -42,27 +38,22 @@ import Testing
 
   @Test(arguments: Moment.allCases.filter { $0 != .atOnce })
   func aLostConnectionReachesBothSides(_ moment: Moment) async throws {
-    let streaming = try StreamingLoopback()
-    let client = try await streaming.connect()
+    let loopback = try Loopback()
+    let client = try await loopback.connect()
     let call = client.open("Hold")
-    try await Self.reach(moment, call, streaming)
+    try await Self.reach(moment, call, loopback)
     client.connection.close()
     #expect(await call.errorCode() == .unavailable)
-    while true {
-      if case .cancelled(let reason) = await streaming.seen.next() {
-        #expect(reason == .connectionLost)
-        break
-      }
-    }
+    #expect(await loopback.seen.cancellation() == .connectionLost)
   }
 
   @Test func aCancelledHandlerMaySayWhatItLikes() async throws {
-    let streaming = try StreamingLoopback()
-    let client = try await streaming.connect()
+    let loopback = try Loopback()
+    let client = try await loopback.connect()
     let call = client.open("Hold")
-    let handler = await streaming.held.next()
+    let handler = await loopback.heldStreams.next()
     call.stream.cancel()
-    #expect(await streaming.seen.next() == .cancelled(.reset))
+    #expect(await loopback.seen.next() == .cancelled(.reset))
     #expect(handler.isCancelled)
     handler.request(5)
     handler.sendInitialMetadata([("a", "1")])
@@ -73,8 +64,8 @@ import Testing
   }
 
   @Test func answersRaceWithCancellation() async throws {
-    let streaming = try StreamingLoopback()
-    let client = try await streaming.connect()
+    let loopback = try Loopback()
+    let client = try await loopback.connect()
     for _ in 0..<200 {
       let call = client.open("Chat")
       call.stream.send([1])
@@ -86,26 +77,26 @@ import Testing
       case .failure(let error): #expect(error.code == .cancelled)
       }
     }
-    #expect(await streaming.onLoop { true })
+    #expect(await loopback.onLoop { true })
   }
 
   @Test func theClientGivesUpAtTheDeadline() async throws {
-    let streaming = try StreamingLoopback()
-    let client = try await streaming.connect()
+    let loopback = try Loopback()
+    let client = try await loopback.connect()
     // Until the handler began before it, on a machine that is busy.
-    for seconds in [1, 5, 20] where streaming.held.count == 0 {
+    for seconds in [1, 5, 20] where loopback.heldStreams.count == 0 {
       #expect(await client.open("Hold", timeout: .seconds(seconds)).errorCode() == .deadlineExceeded)
       try await client.expectEcho([1])
     }
-    #expect(await streaming.held.next().deadline != nil)
-    let cancellation = await streaming.seen.next()
+    #expect(await loopback.heldStreams.next().deadline != nil)
+    let cancellation = await loopback.seen.next()
     #expect(cancellation == .cancelled(.deadline) || cancellation == .cancelled(.reset))
   }
 
   @Test(arguments: [false, true])
   func theServerEnforcesTheDeadlineItself(_ hasHead: Bool) async throws {
     let ended = Box<RPCCancellation>()
-    let streaming = try StreamingLoopback { router in
+    let loopback = try Loopback { router in
       router.registerBidirectional("/stream/Greet") { stream in
         stream.onCancel { reason in
           stream.send([8])
@@ -115,10 +106,10 @@ import Testing
         return { _, _ in }
       }
     }
-    let peer = RawPeer(streaming.loopback.address)
+    let peer = RawPeer(loopback.address)
     let head = Frame.call("/stream/Greet") + [("grpc-timeout", "100m")]
     let frames = await peer.exchange(Frame.preface + Frame.headers(1, head).bytes) {
-      $0.contains { $0.stream == 1 && $0.flags & Frame.endStream != 0 }
+      $0.contains { $0.ends(1) }
     }
     #expect(await ended.next() == .deadline)
     // Headers, the message, trailers; or trailers only. The client's side is not waited for.
@@ -130,8 +121,8 @@ import Testing
     var configuration = RPCServerConfiguration(eventLoops: 1)
     configuration.maxRequestMessageBytes = 1_000
     configuration.maxResponseMessageBytes = 500
-    let streaming = try StreamingLoopback(configuration)
-    let client = try await streaming.connect()
+    let loopback = try Loopback(configuration)
+    let client = try await loopback.connect()
     let call = client.open("Chat")
     for _ in 0..<10 { call.stream.send([UInt8](repeating: 1, count: 500)) }
     call.stream.send([UInt8](repeating: 1, count: 1_001))
@@ -143,21 +134,17 @@ import Testing
     second.stream.send([UInt8](repeating: 1, count: 501))
     #expect(await second.errorCode() == .resourceExhausted)
 
-    var modest = RPCClientConfiguration()
-    modest.maxResponseMessageBytes = 100
-    let third = try await streaming.connect(modest).open("Chat")
+    let third = try await loopback.connect(.with { $0.maxResponseMessageBytes = 100 }).open("Chat")
     third.stream.send([UInt8](repeating: 1, count: 101))
     #expect(await third.errorCode() == .resourceExhausted)
   }
 
   @Test func anEndFromAnotherThreadDoesNotHideThatAMessageWasNotSent() async throws {
-    var configuration = RPCServerConfiguration(eventLoops: 1)
-    configuration.maxResponseMessageBytes = 500
-    let streaming = try StreamingLoopback(configuration)
-    let client = try await streaming.connect()
+    let loopback = try Loopback(.with { $0.maxResponseMessageBytes = 500 })
+    let client = try await loopback.connect()
     for _ in 0..<50 {
       let call = client.open("Hold")
-      let handler = await streaming.held.next()
+      let handler = await loopback.heldStreams.next()
       handler.send([UInt8](repeating: 1, count: 501))
       handler.finish()
       #expect(await call.errorCode() == .resourceExhausted)
@@ -165,10 +152,10 @@ import Testing
   }
 
   @Test func theFirstFailureOfACallIsTheOneThatIsTold() async throws {
-    let streaming = try StreamingLoopback()
-    let client = try await streaming.connect()
+    let loopback = try Loopback()
+    let client = try await loopback.connect()
     let call = client.open("Hold")
-    _ = await streaming.held.next()
+    _ = await loopback.heldStreams.next()
     call.stream.cancel()
     client.connection.close()
     #expect(await call.errorCode() == .cancelled)
@@ -177,14 +164,14 @@ import Testing
   }
 
   @Test func drainLetsRunningStreamsFinish() async throws {
-    let streaming = try StreamingLoopback()
-    let client = try await streaming.connect()
+    let loopback = try Loopback()
+    let client = try await loopback.connect()
     let call = client.open("Chat")
     call.stream.send([1])
     #expect(await call.seen.next() == .initialMetadata([]))
     #expect(await call.seen.next() == .message([1]))
-    async let stopped: Void = streaming.loopback.shutDown(grace: .seconds(30))
-    guard case .goingAway = await client.events.next() else { return #expect(Bool(false), "GOAWAY comes first") }
+    async let stopped: Void = loopback.stop(grace: .seconds(30))
+    await client.expectGoingAway()
     #expect(await client.open("Chat").errorCode() == .unavailable)
     call.stream.send([2])
     call.stream.finishSending()
@@ -195,17 +182,17 @@ import Testing
   }
 
   @Test func theGraceEndsStreamsToo() async throws {
-    let streaming = try StreamingLoopback()
-    let call = try await streaming.connect().open("Hold")
-    _ = await streaming.held.next()
-    await streaming.loopback.shutDown(grace: .milliseconds(30))
-    #expect(await streaming.seen.next() == .cancelled(.connectionLost))
+    let loopback = try Loopback()
+    let call = try await loopback.connect().open("Hold")
+    _ = await loopback.heldStreams.next()
+    await loopback.stop(grace: .milliseconds(30))
+    #expect(await loopback.seen.next() == .cancelled(.connectionLost))
     #expect(await call.errorCode() == .unavailable)
   }
 
   @Test func aStreamOnAConnectionThatIsNone() async throws {
     let loop = EventLoop(label: "test.client")
-    let address = try StreamingLoopback().loopback.address
+    let address = try Loopback().address
     let client = TestClient(address, loop: loop)
     let (_, end) = await client.open("Chat").rest()
     guard case .failure(let error) = end else { return #expect(Bool(false), "there is no connection") }
@@ -221,62 +208,57 @@ import Testing
     Misbehaviour("a reset", Frame.reset(1).bytes),
   ])
   func aStreamThatBreaksTheProtocolIsReset(_ misbehaviour: Misbehaviour) async throws {
-    let streaming = try StreamingLoopback()
-    let peer = RawPeer(streaming.loopback.address)
+    let loopback = try Loopback()
+    let peer = RawPeer(loopback.address)
     _ = await peer.exchange(Frame.preface + Frame.headers(1, Frame.call("/stream/Hold")).bytes) { frames in
-      frames.contains { $0.flags & Frame.acknowledgement != 0 }
+      frames.contains { $0.isAcknowledgement }
     }
-    _ = await streaming.held.next()
+    _ = await loopback.heldStreams.next()
     async let frames = peer.exchange(misbehaviour.bytes + Frame.ping().bytes) { frames in
       frames.contains { $0.type == 3 || $0.type == 6 || $0.type == 7 }
     }
-    while true {
-      if case .cancelled(let reason) = await streaming.seen.next() {
-        #expect(reason == .reset || reason == .connectionLost)
-        break
-      }
-    }
+    let reason = await loopback.seen.cancellation()
+    #expect(reason == .reset || reason == .connectionLost)
     _ = await frames
-    try await streaming.connect().expectEcho([1])
+    try await loopback.connect().expectEcho([1])
   }
 
   @Test(arguments: [[1, 0, 0, 0, 1, 7], [2, 0, 0, 0, 1, 7], [0, 0xFF, 0xFF, 0xFF, 0xFF]] as [[UInt8]])
   func whatIsNoMessageEndsTheCall(_ bytes: [UInt8]) async throws {
-    let streaming = try StreamingLoopback()
-    let peer = RawPeer(streaming.loopback.address)
+    let loopback = try Loopback()
+    let peer = RawPeer(loopback.address)
     let request = Frame.headers(1, Frame.call("/stream/Hold")).bytes + Frame.data(1, [0, 0, 0, 0, 1, 5] + bytes).bytes
     async let frames = peer.exchange(Frame.preface + request) {
-      $0.contains { $0.stream == 1 && $0.flags & Frame.endStream != 0 }
+      $0.contains { $0.ends(1) }
     }
-    let handler = await streaming.held.next()
+    let handler = await loopback.heldStreams.next()
     handler.request(2)
-    #expect(await streaming.seen.next() == .message([5]))
-    #expect(await streaming.seen.next() == .cancelled(.refused))
+    #expect(await loopback.seen.next() == .message([5]))
+    #expect(await loopback.seen.next() == .cancelled(.refused))
     #expect(await frames.contains { $0.stream == 1 && $0.type == 1 })
   }
 
   @Test func aMessageCutOffByTheEndEndsTheCall() async throws {
-    let streaming = try StreamingLoopback()
-    let peer = RawPeer(streaming.loopback.address)
+    let loopback = try Loopback()
+    let peer = RawPeer(loopback.address)
     let request =
-      Frame.headers(1, Frame.call("/stream/Hold")).bytes
-      + Frame.data(1, [0, 0, 0, 0, 9, 5], flags: Frame.endStream).bytes
+      Frame.request(1, "/stream/Hold", [0, 0, 0, 0, 9, 5])
     async let frames = peer.exchange(Frame.preface + request) {
-      $0.contains { $0.stream == 1 && $0.flags & Frame.endStream != 0 }
+      $0.contains { $0.ends(1) }
     }
-    await streaming.held.next().request(1)
-    #expect(await streaming.seen.next() == .cancelled(.refused))
+    await loopback.heldStreams.next().request(1)
+    #expect(await loopback.seen.next() == .cancelled(.refused))
     #expect(await frames.contains { $0.stream == 1 && $0.type == 1 })
   }
 
   /// Nothing of a stream stays behind, however it ended.
   @Test func endedStreamsLeaveNothingBehind() async throws {
-    let streaming = try StreamingLoopback()
-    let client = try await streaming.connect()
+    let loopback = try Loopback()
+    let client = try await loopback.connect()
     var connection: ServerConnection?
     for round in 0..<30 {
       let call = client.open("Hold", demand: round.isMultiple(of: 2) ? 1 : nil)
-      let handler = await streaming.held.next()
+      let handler = await loopback.heldStreams.next()
       connection = handler.connection
       for _ in 0..<10 { call.stream.send([UInt8](repeating: 1, count: 10_000)) }
       for _ in 0..<10 { handler.send([UInt8](repeating: 1, count: 10_000)) }
@@ -288,35 +270,35 @@ import Testing
       call.stream.request(.max)
       _ = await call.rest()
     }
-    let confined = LoopConfined(try #require(connection), on: streaming.loop)
-    let held = await streaming.onLoop {
+    let confined = LoopConfined(try #require(connection), on: loopback.server.eventLoops[0])
+    let held = await loopback.onLoop {
       [confined.value.buffered.requests, confined.value.buffered.responses]
     }
     #expect(held == [0, 0])
     try await client.expectEcho([1])
-    while await streaming.onLoop({ confined.value.server.runningCalls.load(ordering: .relaxed) }) > 0 {}
+    while await loopback.onLoop({ confined.value.server.runningCalls.load(ordering: .relaxed) }) > 0 {}
   }
 
-  private static func reach(_ moment: Moment, _ call: TestStream, _ streaming: StreamingLoopback) async throws {
+  private static func reach(_ moment: Moment, _ call: TestStream, _ loopback: Loopback) async throws {
     guard moment != .atOnce else { return }
-    let handler = await streaming.held.next()
+    let handler = await loopback.heldStreams.next()
     switch moment {
     case .atOnce, .begun:
       break
     case .afterMessages:
       handler.request(1)
       call.stream.send([1])
-      #expect(await streaming.seen.next() == .message([1]))
+      #expect(await loopback.seen.next() == .message([1]))
       handler.send([2])
       #expect(await call.seen.next() == .initialMetadata([]))
       #expect(await call.seen.next() == .message([2]))
     case .afterTheClientFinished:
       call.stream.finishSending()
-      #expect(await streaming.seen.next() == .half)
+      #expect(await loopback.seen.next() == .half)
     case .withMessagesUnread:
       for _ in 0..<50 { call.stream.send([UInt8](repeating: 1, count: 10_000)) }
       handler.request(1)
-      #expect(await streaming.seen.next() == .message([UInt8](repeating: 1, count: 10_000)))
+      #expect(await loopback.seen.next() == .message([UInt8](repeating: 1, count: 10_000)))
     }
   }
 }

@@ -1,6 +1,7 @@
 // Flow control from end to end: a slow side holds a window and a message, however much the other side would send.
 
 import Synchronization
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -16,14 +17,12 @@ import Testing
   }
 
   private var smallClientWindow: RPCClientConfiguration {
-    var configuration = RPCClientConfiguration()
-    configuration.streamWindowBytes = Self.smallWindow
-    return configuration
+    .with { $0.streamWindowBytes = Self.smallWindow }
   }
 
   @Test(arguments: [(1, 1_000_000), (100, 20_000), (5_000, 100), (3, 0)])
   func largeTransfersPassSmallWindows(_ count: Int, size: Int) async throws {
-    let call = try await StreamingLoopback(smallWindows).connect(smallClientWindow).open("Chat")
+    let call = try await Loopback(smallWindows).connect(smallClientWindow).open("Chat")
     let messages = (0..<count).map { index in (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ index) } }
     // A producer that waits.
     var rest = messages[...]
@@ -44,40 +43,40 @@ import Testing
   }
 
   @Test func aHandlerThatAsksForNothingHoldsOneWindow() async throws {
-    let streaming = try StreamingLoopback(smallWindows)
-    let call = try await streaming.connect().open("Hold")
-    let handler = await streaming.held.next()
+    let loopback = try Loopback(smallWindows)
+    let call = try await loopback.connect().open("Hold")
+    let handler = await loopback.heldStreams.next()
     let message = [UInt8](repeating: 7, count: 995)
     for _ in 0..<100 { call.stream.send(message) }
     call.stream.finishSending()
-    let held = { await streaming.onLoop { handler.connection.buffered.requests } }
+    let held = { await loopback.onLoop { handler.connection.buffered.requests } }
     try await eventually { await held() >= Self.smallWindow }
     #expect(await held() == Self.smallWindow)
-    #expect(streaming.seen.count == 0)
+    #expect(loopback.seen.count == 0)
     // Each message that the handler requests makes room for one more.
     for _ in 0..<50 {
       handler.request(1)
-      #expect(await streaming.seen.next() == .message(message))
+      #expect(await loopback.seen.next() == .message(message))
       #expect(await held() <= Self.smallWindow)
     }
     handler.request(.max)
-    for _ in 0..<50 { #expect(await streaming.seen.next() == .message(message)) }
-    #expect(await streaming.seen.next() == .half)
+    for _ in 0..<50 { #expect(await loopback.seen.next() == .message(message)) }
+    #expect(await loopback.seen.next() == .half)
     #expect(await held() == 0)
     handler.finish()
     #expect(await call.errorCode() == .ok)
   }
 
   @Test func aClientThatAsksForNothingHoldsOneWindow() async throws {
-    let streaming = try StreamingLoopback()
-    let call = try await streaming.connect(smallClientWindow).open("Hold", demand: nil)
-    let handler = await streaming.held.next()
+    let loopback = try Loopback()
+    let call = try await loopback.connect(smallClientWindow).open("Hold", demand: nil)
+    let handler = await loopback.heldStreams.next()
     let message = [UInt8](repeating: 7, count: 995)
     let cost = MessageOutbox.cost(of: message)
     for _ in 0..<100 { handler.send(message) }
     handler.finish()
     // Ten messages with their prefixes fill the window; nothing more leaves.
-    let unsent = { await streaming.onLoop { handler.connection.buffered.responses } }
+    let unsent = { await loopback.onLoop { handler.connection.buffered.responses } }
     try await eventually { await unsent() <= 90 * cost }
     #expect(await call.seen.next() == .initialMetadata([]))
     #expect(await unsent() == 90 * cost)
@@ -91,16 +90,14 @@ import Testing
   }
 
   @Test func aSlowStreamDoesNotHoldUpTheOthers() async throws {
-    var configuration = RPCServerConfiguration(eventLoops: 1)
-    configuration.maxBufferedRequestBytesPerConnection = 16 << 20
-    let streaming = try StreamingLoopback(configuration)
-    let client = try await streaming.connect()
+    let loopback = try Loopback(.with { $0.maxBufferedRequestBytesPerConnection = 16 << 20 })
+    let client = try await loopback.connect()
     // More than the connection's window of 4 MiB in all.
     let slow = (0..<20).map { _ in client.open("Hold") }
     for call in slow {
       for _ in 0..<20 { call.stream.send([UInt8](repeating: 1, count: 50_000)) }
     }
-    for _ in slow { _ = await streaming.held.next() }
+    for _ in slow { _ = await loopback.heldStreams.next() }
     let quick = client.open("Chat")
     quick.stream.send([UInt8](repeating: 2, count: 2_000_000))
     quick.stream.finishSending()
@@ -113,18 +110,18 @@ import Testing
     var configuration = RPCServerConfiguration(eventLoops: 1)
     configuration.maxRequestMessageBytes = 64 << 10
     configuration.maxBufferedRequestBytesPerConnection = 64 << 10
-    let streaming = try StreamingLoopback(configuration)
-    let call = try await streaming.connect().open("Hold")
-    _ = await streaming.held.next()
+    let loopback = try Loopback(configuration)
+    let call = try await loopback.connect().open("Hold")
+    _ = await loopback.heldStreams.next()
     for _ in 0..<3 { call.stream.send([UInt8](repeating: 1, count: 30_000)) }
     #expect(await call.errorCode() == .resourceExhausted)
-    #expect(await streaming.seen.next() == .cancelled(.refused))
+    #expect(await loopback.seen.next() == .cancelled(.refused))
   }
 
   @Test func aProducerThatWaitsIsToldWhenToGoOn() async throws {
-    let streaming = try StreamingLoopback()
-    let call = try await streaming.connect(smallClientWindow).open("Hold", demand: nil)
-    let handler = await streaming.held.next()
+    let loopback = try Loopback()
+    let call = try await loopback.connect(smallClientWindow).open("Hold", demand: nil)
+    let handler = await loopback.heldStreams.next()
     #expect(handler.isWritable)
     var sent = 0
     while handler.isWritable {
@@ -133,21 +130,19 @@ import Testing
     }
     #expect(sent <= SendQuota.highWaterBytes / 1_000 + Self.smallWindow / 1_000 + 1)
     call.stream.request(.max)
-    #expect(await streaming.seen.next() == .writable)
+    #expect(await loopback.seen.next() == .writable)
     #expect(handler.isWritable)
     handler.finish()
     #expect(await call.rest().messages.count == sent)
   }
 
   @Test func aClientTooSlowForItsServerIsCutOff() async throws {
-    var configuration = RPCServerConfiguration(eventLoops: 1)
-    configuration.maxBufferedResponseBytesPerStream = 100_000
-    let streaming = try StreamingLoopback(configuration)
-    let call = try await streaming.connect(smallClientWindow).open("Hold", demand: nil)
-    let handler = await streaming.held.next()
+    let loopback = try Loopback(.with { $0.maxBufferedResponseBytesPerStream = 100_000 })
+    let call = try await loopback.connect(smallClientWindow).open("Hold", demand: nil)
+    let handler = await loopback.heldStreams.next()
     for _ in 0..<1_000 { handler.send([UInt8](repeating: 1, count: 1_000)) }
     // The handler may be told before that it can go on, however many of its messages are kept by then.
-    #expect(await streaming.seen.next { $0 != .writable } == .cancelled(.refused))
+    #expect(await loopback.seen.next { $0 != .writable } == .cancelled(.refused))
     #expect(handler.isCancelled)
     call.stream.request(.max)
     let (messages, end) = await call.rest()
@@ -156,24 +151,24 @@ import Testing
     #expect(messages.allSatisfy { $0.count == 1_000 })
     guard case .failure(let error) = end else { return #expect(Bool(false), "it was cut off") }
     #expect(error.code == .resourceExhausted)
-    #expect(await streaming.onLoop { handler.connection.buffered.responses } == 0)
+    #expect(await loopback.onLoop { handler.connection.buffered.responses } == 0)
   }
 
   @Test func aServerTooSlowForItsClientFailsTheCall() async throws {
     var configuration = RPCClientConfiguration()
     configuration.maxBufferedRequestBytesPerStream = 100_000
-    let streaming = try StreamingLoopback(smallWindows)
-    let call = try await streaming.connect(configuration).open("Hold")
-    _ = await streaming.held.next()
+    let loopback = try Loopback(smallWindows)
+    let call = try await loopback.connect(configuration).open("Hold")
+    _ = await loopback.heldStreams.next()
     for _ in 0..<1_000 { call.stream.send([UInt8](repeating: 1, count: 1_000)) }
     #expect(await call.errorCode() == .resourceExhausted)
-    #expect(await streaming.seen.next() == .cancelled(.reset))
+    #expect(await loopback.seen.next() == .cancelled(.reset))
   }
 
   @Test func theLastStatusWaitsForTheMessagesBeforeIt() async throws {
-    let streaming = try StreamingLoopback()
-    let call = try await streaming.connect().open("Hold", demand: nil)
-    let handler = await streaming.held.next()
+    let loopback = try Loopback()
+    let call = try await loopback.connect().open("Hold", demand: nil)
+    let handler = await loopback.heldStreams.next()
     handler.send([1])
     handler.fail(RPCError(code: .aborted, message: "after it"))
     #expect(await call.seen.next() == .initialMetadata([]))

@@ -1,6 +1,7 @@
 // Calls with several messages: the four kinds, what they carry, and in which order their sides may finish.
 
 import Dispatch
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct StreamingCallTests {
   @Test(arguments: [0, 1, 3, 500])
   func bidirectionalCallsEchoEachMessage(_ count: Int) async throws {
-    let call = try await StreamingLoopback().connect().open("Chat", metadata: [("a", "1")])
+    let call = try await Loopback().connect().open("Chat", metadata: [("a", "1")])
     let messages = (0..<count).map { Array("message \($0)".utf8) }
     for message in messages { call.stream.send(message) }
     call.stream.finishSending()
@@ -19,7 +20,7 @@ import Testing
   }
 
   @Test func aConversationTakesTurns() async throws {
-    let call = try await StreamingLoopback().connect().open("Chat")
+    let call = try await Loopback().connect().open("Chat")
     for turn in 0..<50 as Range<UInt8> {
       call.stream.send([turn])
       if turn == 0 { #expect(await call.seen.next() == .initialMetadata([])) }
@@ -31,7 +32,7 @@ import Testing
 
   @Test(arguments: [0, 1, 1_000])
   func clientStreamingCallsHaveOneAnswer(_ count: Int) async throws {
-    let call = try await StreamingLoopback().connect().open("Total")
+    let call = try await Loopback().connect().open("Total")
     for _ in 0..<count { call.stream.send([1, 2, 3]) }
     call.stream.finishSending()
     let (answers, end) = await call.rest()
@@ -41,7 +42,7 @@ import Testing
 
   @Test(arguments: [0, 1, 1_000])
   func serverStreamingCallsHaveOneRequest(_ count: Int) async throws {
-    let call = try await StreamingLoopback().connect().open("Count")
+    let call = try await Loopback().connect().open("Count")
     call.stream.send([UInt8](repeating: 0, count: count))
     call.stream.finishSending()
     let (messages, end) = await call.rest()
@@ -50,7 +51,7 @@ import Testing
   }
 
   @Test func unaryCallsCanBeMadeWithAStream() async throws {
-    let client = try await StreamingLoopback().connect()
+    let client = try await Loopback().connect()
     let seen = Box<Sighting>()
     let stream = client.connection.openStream("/test/Echo") { _, event in
       if case .message(let bytes) = event { seen.put(.message(Array(bytes))) }
@@ -64,9 +65,9 @@ import Testing
   }
 
   @Test func anErrorComesAfterTheMessagesBeforeIt() async throws {
-    let streaming = try StreamingLoopback()
-    let call = try await streaming.connect().open("Hold")
-    let handler = await streaming.held.next()
+    let loopback = try Loopback()
+    let call = try await loopback.connect().open("Hold")
+    let handler = await loopback.heldStreams.next()
     var details: Metadata = [("why", "because")]
     details.append("grpc-status-details-bin", binary: [0, 255])
     var error = RPCError(code: .outOfRange, message: "grüße", metadata: details)
@@ -83,16 +84,16 @@ import Testing
   }
 
   @Test func anErrorAloneIsTrailersOnly() async throws {
-    let streaming = try StreamingLoopback()
-    let call = try await streaming.connect().open("Hold")
-    await streaming.held.next().fail(RPCError(code: .notFound, message: "nothing"))
+    let loopback = try Loopback()
+    let call = try await loopback.connect().open("Hold")
+    await loopback.heldStreams.next().fail(RPCError(code: .notFound, message: "nothing"))
     #expect(await call.seen.next() == .end(.failure(RPCError(code: .notFound, message: "nothing"))))
   }
 
   @Test func headersMayComeLongBeforeTheFirstMessage() async throws {
-    let streaming = try StreamingLoopback()
-    let call = try await streaming.connect().open("Hold")
-    let handler = await streaming.held.next()
+    let loopback = try Loopback()
+    let call = try await loopback.connect().open("Hold")
+    let handler = await loopback.heldStreams.next()
     handler.sendInitialMetadata([("a", "1")])
     #expect(await call.seen.next() == .initialMetadata([("a", "1")]))
     handler.sendInitialMetadata([("too", "late")])
@@ -103,11 +104,11 @@ import Testing
   }
 
   @Test func theServerMayFinishFirst() async throws {
-    let streaming = try StreamingLoopback()
-    let client = try await streaming.connect()
+    let loopback = try Loopback()
+    let client = try await loopback.connect()
     let call = client.open("Hold")
     call.stream.send([1])
-    await streaming.held.next().finish()
+    await loopback.heldStreams.next().finish()
     #expect(await call.rest().end == .success([]))
     call.stream.send([2])
     call.stream.finishSending()
@@ -116,11 +117,11 @@ import Testing
   }
 
   @Test func theClientMayFinishFirst() async throws {
-    let streaming = try StreamingLoopback()
-    let call = try await streaming.connect().open("Hold")
-    let handler = await streaming.held.next()
+    let loopback = try Loopback()
+    let call = try await loopback.connect().open("Hold")
+    let handler = await loopback.heldStreams.next()
     call.stream.finishSending()
-    #expect(await streaming.seen.next() == .half)
+    #expect(await loopback.seen.next() == .half)
     handler.send([1])
     #expect(await call.seen.next() == .initialMetadata([]))
     #expect(await call.seen.next() == .message([1]))
@@ -129,8 +130,8 @@ import Testing
   }
 
   @Test func whatIsSentAfterFinishingIsNotSent() async throws {
-    let streaming = try StreamingLoopback()
-    let call = try await streaming.connect().open("Chat")
+    let loopback = try Loopback()
+    let call = try await loopback.connect().open("Chat")
     call.stream.send([1])
     call.stream.finishSending()
     call.stream.send([2])
@@ -138,7 +139,7 @@ import Testing
   }
 
   @Test func handlersMayAnswerFromOtherThreads() async throws {
-    let streaming = try StreamingLoopback { router in
+    let loopback = try Loopback { router in
       router.registerServerStreaming("/stream/Elsewhere") { stream, _ in
         DispatchQueue.global().async {
           for index in 0..<100 as Range<UInt8> { stream.send([index]) }
@@ -147,7 +148,7 @@ import Testing
         return { _, _ in }
       }
     }
-    let call = try await streaming.connect().open("Elsewhere")
+    let call = try await loopback.connect().open("Elsewhere")
     call.stream.send([])
     call.stream.finishSending()
     let (messages, end) = await call.rest()
@@ -156,7 +157,7 @@ import Testing
   }
 
   @Test func aClientStreamingHandlerGivesOneAnswer() async throws {
-    let streaming = try StreamingLoopback { router in
+    let loopback = try Loopback { router in
       router.registerClientStreaming("/stream/None") { stream in
         stream.finish()
         return { _, _ in }
@@ -167,13 +168,13 @@ import Testing
         return { _, _ in }
       }
     }
-    let client = try await streaming.connect()
+    let client = try await loopback.connect()
     #expect(await client.open("None").errorCode() == .internalError)
     #expect(await client.open("Two").errorCode() == .internalError)
   }
 
   @Test func manyStreamsShareAConnection() async throws {
-    let client = try await StreamingLoopback().connect()
+    let client = try await Loopback().connect()
     await withTaskGroup(of: Void.self) { group in
       for worker in 0..<100 as Range<UInt8> {
         group.addTask {
@@ -187,12 +188,10 @@ import Testing
   }
 
   @Test func runningStreamsAreCountedAsRunningCalls() async throws {
-    var configuration = RPCServerConfiguration(eventLoops: 1)
-    configuration.maxRunningCallsPerLoop = 1
-    let streaming = try StreamingLoopback(configuration)
-    let client = try await streaming.connect()
+    let loopback = try Loopback(.with { $0.maxRunningCallsPerLoop = 1 })
+    let client = try await loopback.connect()
     let first = client.open("Hold")
-    let handler = await streaming.held.next()
+    let handler = await loopback.heldStreams.next()
     #expect(await client.open("Chat").errorCode() == .unavailable)
     handler.finish()
     #expect(await first.errorCode() == .ok)
@@ -203,7 +202,7 @@ import Testing
 
   @Test(arguments: [("Count", [] as [[UInt8]]), ("Count", [[1], [2]]), ("Missing", [[1]])])
   func whatIsNoServerStreamingCallIsRefused(_ method: String, messages: [[UInt8]]) async throws {
-    let call = try await StreamingLoopback().connect().open(method)
+    let call = try await Loopback().connect().open(method)
     for message in messages { call.stream.send(message) }
     call.stream.finishSending()
     #expect(await call.errorCode() == (method == "Missing" ? .unimplemented : .internalError))

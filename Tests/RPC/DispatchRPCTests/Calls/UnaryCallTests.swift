@@ -2,6 +2,7 @@
 
 import Dispatch
 import Synchronization
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -28,7 +29,7 @@ import Testing
 
   @Test func carriesErrorsWithTheirDetails() async throws {
     let client = try await Loopback().connect()
-    let error = await failure { () throws(RPCError) in try await client.call("Fail") }
+    let error = await client.failure("Fail")
     #expect(error.code == .failedPrecondition)
     #expect(error.message == "grüße, 100 %\n")
     #expect(error.metadata.first("why") == "because")
@@ -48,7 +49,7 @@ import Testing
       }
     }
     let client = try await loopback.connect()
-    let error = await failure { () throws(RPCError) in try await client.call("FailAtLength") }
+    let error = await client.failure("FailAtLength")
     #expect(error.code == .aborted)
     #expect(error.message == String(repeating: "ü", count: min(count, 512)))
     let names = error.metadata.entries.map(\.name)
@@ -70,7 +71,7 @@ import Testing
 
   @Test func anUnknownMethodIsUnimplemented() async throws {
     let client = try await Loopback().connect()
-    let error = await failure { () throws(RPCError) in try await client.call("Nope") }
+    let error = await client.failure("Nope")
     #expect(error.code == .unimplemented)
   }
 
@@ -118,26 +119,24 @@ import Testing
     configuration.handshakeTimeout = .seconds(60)
     let loopback = try Loopback(batching: configuration)
     let peer = RawPeer(loopback.address)
-    _ = await peer.exchange(Frame.preface) { $0.contains { $0.type == 4 && $0.flags & Frame.acknowledgement != 0 } }
+    _ = await peer.exchange(Frame.preface) { $0.contains { $0.type == 4 && $0.isAcknowledgement } }
     let requests =
-      Frame.headers(1, Frame.call("/test/Echo")).bytes
-      + Frame.data(1, [0, 0, 0, 0, 1, 9], flags: Frame.endStream).bytes
-      + Frame.headers(3, Frame.call("/test/Batch")).bytes
-      + Frame.data(3, [0, 0, 0, 0, 0], flags: Frame.endStream).bytes
-    let frames = await peer.exchange(requests) { $0.contains { $0.stream == 3 && $0.flags & Frame.endStream != 0 } }
+      Frame.request(1, "/test/Echo", [0, 0, 0, 0, 1, 9])
+      + Frame.request(3, "/test/Batch")
+    let frames = await peer.exchange(requests) { $0.contains { $0.ends(3) } }
     #expect(frames.filter { $0.flags & Frame.endStream != 0 }.map(\.stream) == [1, 3])
   }
 
   @Test func aHandlerRunsOnItsEventLoopAndKnowsItsCaller() async throws {
     let loopback = try Loopback { router in
-      router.register("/test/Who") { call, _ in
+      router.register("/test/Where") { call, _ in
         call.respond(
           [call.loop.isCurrent ? 1 : 0], initialMetadata: [("path", call.path), ("peer", call.peer.address.host)])
       }
     }
-    let response = try await loopback.connect().call("Who")
+    let response = try await loopback.connect().call("Where")
     #expect(response.message == [1])
-    #expect(response.initialMetadata == [("path", "/test/Who"), ("peer", "127.0.0.1")])
+    #expect(response.initialMetadata == [("path", "/test/Where"), ("peer", "127.0.0.1")])
     #expect(!loopback.server.eventLoops[0].isCurrent)
   }
 

@@ -3,6 +3,7 @@
 
 import Dispatch
 import Glibc
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -22,7 +23,7 @@ import Testing
       connection.send(Array(response.prefix(frames)) + [Frame.reset(stream, code: 0)])
     }
     let client = try await server.connect()
-    let error = await failure { () throws(RPCError) in try await client.call("Any") }
+    let error = await client.failure("Any")
     #expect(error.code == .internalError)
     #expect(error.progress == (frames > 0 ? .answered : .sent))
   }
@@ -94,8 +95,8 @@ import Testing
     }
     let client = try await server.connect()
     async let response = client.call("Any")
-    guard case .goingAway = await client.events.next() else { return #expect(Bool(false)) }
-    let refused = await failure { () throws(RPCError) in try await client.call("Late") }
+    await client.expectGoingAway()
+    let refused = await client.failure("Late")
     #expect(refused.progress == .unsent)
     await isRefused.next()
     #expect(try await response.message == [7])
@@ -107,7 +108,7 @@ import Testing
       connection.send(.goaway(last: 0))
     }
     let client = try await server.connect()
-    let error = await failure { () throws(RPCError) in try await client.call("Any") }
+    let error = await client.failure("Any")
     #expect(error.code == .unavailable && error.progress == .unprocessed)
   }
 
@@ -119,7 +120,7 @@ import Testing
     }
     let client = try await server.connect()
     guard case .tooManyPings = await client.events.next() else { return #expect(Bool(false)) }
-    guard case .goingAway = await client.events.next() else { return #expect(Bool(false)) }
+    await client.expectGoingAway()
   }
 
   // MARK: Settings and pings
@@ -140,7 +141,7 @@ import Testing
         return #expect(Bool(false))
       }
       if expected == 0 {
-        let refused = await failure { () throws(RPCError) in try await client.call("None") }
+        let refused = await client.failure("None")
         #expect(refused.progress == .unsent)
       }
       isSeen.signal()
@@ -207,9 +208,7 @@ import Testing
       connection.next { $0.type == Frame.resetType && $0.stream == first }
       connection.send(.trailers(second))
     }
-    var configuration = RPCClientConfiguration()
-    configuration.maxUnreadBytesPerConnection = 10_000
-    let client = try await server.connect(configuration)
+    let client = try await server.connect(.with { $0.maxUnreadBytesPerConnection = 10_000 })
     let (greedy, modest) = (client.open("Any"), client.open("Any"))
     // Whatever came with it, the client reports its own failure at once, and instead.
     var told = await greedy.seen.next()

@@ -1,5 +1,6 @@
 // The bytes that a client connection's calls hold unread; they give them back however they end.
 
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -10,9 +11,7 @@ import Testing
   private static let part = [UInt8](repeating: 7, count: 16_000)
 
   private var configuration: RPCClientConfiguration {
-    var configuration = RPCClientConfiguration()
-    configuration.maxUnreadBytesPerConnection = Self.limit
-    return configuration
+    .with { $0.maxUnreadBytesPerConnection = Self.limit }
   }
 
   /// A message as long as all that may be held: it only has room where nothing else is.

@@ -1,6 +1,7 @@
 // Calls in gzip (grpc/grpc doc/compression.md): who compresses what, what is refused, and what it may cost.
 
 import Synchronization
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -51,13 +52,11 @@ import Testing
 
   @Test("Limits hold after inflation, in calls and streams")
   func requestLimit() async throws {
-    var configuration = RPCServerConfiguration(eventLoops: 1)
-    configuration.maxRequestMessageBytes = 100_000
-    let loopback = try StreamingLoopback(configuration)
+    let loopback = try Loopback(.with { $0.maxRequestMessageBytes = 100_000 })
     let client = try await loopback.connect()
     let (fits, exceeds) = ([UInt8](repeating: 0, count: 100_000), [UInt8](repeating: 0, count: 100_001))
     #expect(try await client.call("Echo", fits, compression: .gzip).message == fits)
-    let error = await failure { () throws(RPCError) in try await client.call("Echo", exceeds, compression: .gzip) }
+    let error = await client.failure("Echo", exceeds, compression: .gzip)
     #expect(error.code == .resourceExhausted)
     let stream = client.open("Total", compression: .gzip)
     stream.stream.send(fits)
@@ -73,16 +72,14 @@ import Testing
     let client = try await Self.loopback().connect(configuration)
     let (fits, exceeds) = ([UInt8](repeating: 0, count: 100_000), [UInt8](repeating: 0, count: 100_001))
     #expect(try await client.call("Gzip", fits).messageWasCompressed)
-    let error = await failure { () throws(RPCError) in try await client.call("Gzip", exceeds) }
+    let error = await client.failure("Gzip", exceeds)
     #expect(error.code == .resourceExhausted)
   }
 
   @Test("What waits to be sent counts as it is sent")
   func quota() async throws {
-    let loopback = try StreamingLoopback()
-    var configuration = RPCClientConfiguration()
-    configuration.maxBufferedRequestBytesPerStream = 64 << 10
-    let client = try await loopback.connect(configuration)
+    let loopback = try Loopback()
+    let client = try await loopback.connect(.with { $0.maxBufferedRequestBytesPerStream = 64 << 10 })
     let stream = client.open("Total", compression: .gzip)
     // Thirty times the limit, were it not compressed; the loop takes each before the next is sent.
     for _ in 0..<30 {
@@ -96,7 +93,7 @@ import Testing
   @Test("Who sends bombs has one inflated, then the others have their turn", .serialized, arguments: [true, false])
   func turns(unary: Bool) async throws {
     let (sizes, rounds) = (Box<Int>(), Box<[Int]>())
-    let loopback = try StreamingLoopback(
+    let loopback = try Loopback(
       adding: { router in
         router.register("/test/Bomb") { call, message in
           sizes.put(message.count)
@@ -137,9 +134,7 @@ import Testing
   private static let large = [UInt8](repeating: 42, count: 50_000)
 
   private func compressing(accepting: Bool) async throws -> TestClient {
-    var configuration = RPCClientConfiguration()
-    configuration.acceptsCompression = accepting
-    return try await Self.loopback().connect(configuration)
+    return try await Self.loopback().connect(.with { $0.acceptsCompression = accepting })
   }
 
   /// `Plain` and `Gzip` echo; `Mirror` does it message by message, compressed where the message was.
@@ -201,11 +196,11 @@ import Testing
 
   @Test(arguments: cases, ["/test/Echo", "/stream/Chat"])
   func isAnswered(_ given: Case, path: String) async throws {
-    let streaming = try StreamingLoopback()
+    let loopback = try Loopback()
     let fields = Frame.call(path) + given.encodings.map { ("grpc-encoding", $0) }
     let request = Frame.headers(1, fields).bytes + data(given.body, flags: Frame.endStream).flatMap(\.bytes)
-    let frames = await RawPeer(streaming.loopback.address).exchange(Frame.preface + request) {
-      $0.contains { $0.stream == 1 && $0.flags & Frame.endStream != 0 }
+    let frames = await RawPeer(loopback.address).exchange(Frame.preface + request) {
+      $0.contains { $0.ends(1) }
     }
     let answer = try #require(HeaderReader.fields(of: frames.filter { $0.stream == 1 }))
     #expect(answer["grpc-status"] == given.status)
@@ -245,14 +240,12 @@ import Testing
 
   @Test(arguments: cases, [false, true])
   func isRead(_ given: Case, streaming: Bool) async throws {
-    let head = [(":status", "200"), ("content-type", "application/grpc")]
-    let server = try RawServer(
-      answering: [.headers(1, head + (given.encoding.map { [("grpc-encoding", $0)] } ?? []))] + data(given.body)
-        + [.headers(1, [("grpc-status", "0")], flags: Frame.endHeaders | Frame.endStream)])
-    var configuration = RPCClientConfiguration()
-    configuration.acceptsCompression = given.isOffered
-    let client = TestClient(server.address, configuration)
-    try await client.connect()
+    let server = try ScriptedServer { connection in
+      let stream = connection.nextCall()
+      let encoding = given.encoding.map { [("grpc-encoding", $0)] } ?? []
+      connection.send([.responseHead(stream, encoding)] + data(given.body) + [.trailers(stream)])
+    }
+    let client = try await server.connect(.with { $0.acceptsCompression = given.isOffered })
     if streaming {
       let stream = client.open("Any")
       stream.stream.finishSending()

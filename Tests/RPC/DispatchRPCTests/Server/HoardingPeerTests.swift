@@ -1,5 +1,6 @@
 // Peers that make the server hold memory for them: each has its share, and who takes most is the first to go.
 
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -31,9 +32,7 @@ import Testing
   }
 
   @Test func theConnectionWithMostUnreadAnswersIsClosedFirst() async throws {
-    var configuration = RPCServerConfiguration(eventLoops: 1)
-    configuration.maxBufferedResponseBytesPerLoop = 1 << 20
-    let loopback = try Loopback(configuration)
+    let loopback = try Loopback(.with { $0.maxBufferedResponseBytesPerLoop = 1 << 20 })
     let modest = try await loopback.connect()
     async let modestAnswer = modest.call("Hold")
     let modestCall = await loopback.held.next()
@@ -96,18 +95,16 @@ import Testing
     let loopback = try Loopback(configuration)
     let modest = RawPeer(loopback.address)
     let part = Frame.headers(1, Frame.call("/test/Echo")).bytes + Frame.data(1, [0, 0, 0, 0, 2, 1]).bytes
-    _ = await modest.exchange(Frame.preface + part) { $0.contains { $0.flags & Frame.acknowledgement != 0 } }
+    _ = await modest.exchange(Frame.preface + part) { $0.contains { $0.isAcknowledgement } }
     #expect(await RawPeer(loopback.address).exchange(Frame.preface + Self.unfinishedRequests(5, bytes: 16_000)) != nil)
     let answer = await modest.exchange(Frame.data(1, [2], flags: Frame.endStream).bytes) {
-      $0.contains { $0.stream == 1 && $0.flags & Frame.endStream != 0 }
+      $0.contains { $0.ends(1) }
     }
     #expect(answer.contains { $0.type == 0 && $0.payload == [0, 0, 0, 0, 2, 1, 2] })
   }
 
   @Test func metadataOfUnfinishedRequestsAreRefusedBeyondTheConnectionsShare() async throws {
-    var configuration = RPCServerConfiguration(eventLoops: 1)
-    configuration.maxBufferedMetadataBytesPerConnection = 1_000
-    let loopback = try Loopback(configuration)
+    let loopback = try Loopback(.with { $0.maxBufferedMetadataBytesPerConnection = 1_000 })
     let head = Frame.call("/test/Echo") + (0..<3).map { ("m\($0)", String(repeating: "x", count: 100)) }
     let ids = (0..<6).map { UInt32($0 * 2 + 1) }
     // Three fit; the others are refused, and theirs let go.
@@ -120,10 +117,10 @@ import Testing
     let end: [UInt8] = [0, 0, 0, 0, 0]
     let more = Frame.headers(13, head).bytes + Frame.data(13, end, flags: Frame.endStream).bytes
     _ = await hoarder.exchange(Frame.data(1, end, flags: Frame.endStream).bytes) { frames in
-      frames.contains { $0.stream == 1 && $0.flags & Frame.endStream != 0 }
+      frames.contains { $0.ends(1) }
     }
     let answers = await hoarder.exchange(more) { frames in
-      frames.contains { $0.stream == 13 && $0.flags & Frame.endStream != 0 }
+      frames.contains { $0.ends(13) }
     }
     #expect(answers.contains { $0.stream == 13 && $0.type == 0 })
   }
@@ -143,7 +140,7 @@ import Testing
     let body: [UInt8] = [0, 0, 0, 0, 0]
     return (0..<count).flatMap { index -> [UInt8] in
       let id = index * 2 + 1
-      return Frame.headers(id, Frame.call("/test/Hold")).bytes + Frame.data(id, body, flags: Frame.endStream).bytes
+      return Frame.request(id, "/test/Hold", body)
     }
   }
 }

@@ -1,5 +1,6 @@
 // Bytes that no honest client sends, and peers that stall: the connection ends, the server lives.
 
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -23,9 +24,7 @@ import Testing
 
   @Test(arguments: [[], Array("PRI * HTTP/2.0\r\n".utf8)])
   func aPrefaceThatDoesNotComeInTime(_ bytes: [UInt8]) async throws {
-    var configuration = RPCServerConfiguration(eventLoops: 1)
-    configuration.handshakeTimeout = .milliseconds(50)
-    let loopback = try Loopback(configuration)
+    let loopback = try Loopback(.with { $0.handshakeTimeout = .milliseconds(50) })
     #expect(await RawPeer(loopback.address).exchange(bytes) != nil)
     try await loopback.expectAlive()
   }
@@ -51,7 +50,7 @@ import Testing
     configuration.idleTimeout = .milliseconds(50)
     configuration.housekeepingInterval = .milliseconds(20)
     let client = try await Loopback(configuration).connect()
-    guard case .goingAway = await client.events.next() else { return #expect(Bool(false), "GOAWAY comes first") }
+    await client.expectGoingAway()
     _ = await client.closed()
   }
 
@@ -116,15 +115,14 @@ import Testing
     let settings = Frame(type: 4, payload: [0, 4, 0x7F, 0xFF, 0xFF, 0xFF])
     peer.post(Frame.preface + settings.bytes + Frame.windowUpdate(0, 0x7F00_0000).bytes)
     peer.post(
-      Frame.headers(1, Frame.call("/test/Large")).bytes
-        + Frame.data(1, [0, 0, 0, 0, 0], flags: Frame.endStream).bytes)
+      Frame.request(1, "/test/Large"))
     // The server writes a MiB a round, until the socket is full.
     let client = try await loopback.connect()
     for _ in 0..<10 { try await client.expectEcho([1]) }
     peer.post(
       Frame.headers(3, Frame.call("/test/Echo"), flags: 0).bytes
         + (0..<20).flatMap { _ in Frame.continuation(3, []).bytes })
-    await loopback.shutDown(grace: .seconds(600))
+    await loopback.stop(grace: .seconds(600))
     withExtendedLifetime(peer) {}
   }
 
@@ -135,9 +133,9 @@ import Testing
     ] as [([UInt8], String)])
   func aBodyThatIsNotOneMessage(_ body: [UInt8], status: String) async throws {
     let loopback = try Loopback()
-    let request = Frame.headers(1, Frame.call("/test/Echo")).bytes + Frame.data(1, body, flags: Frame.endStream).bytes
+    let request = Frame.request(1, "/test/Echo", body)
     let frames = await RawPeer(loopback.address).exchange(Frame.preface + request) {
-      $0.contains { $0.stream == 1 && $0.flags & Frame.endStream != 0 }
+      $0.contains { $0.ends(1) }
     }
     let answer = try #require(frames.first { $0.stream == 1 && $0.type == 1 })
     // `grpc-status` is a new literal field with its value in plain or Huffman-coded digits.

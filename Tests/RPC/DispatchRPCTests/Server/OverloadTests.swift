@@ -1,6 +1,7 @@
 // More calls than an event loop can serve: the refused calls, their answers, and the fate of the others.
 
 import Dispatch
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -242,7 +243,7 @@ private struct SimulatedLoop {
     async let held = client.call("Hold")
     let running = await loopback.held.next()
     for _ in 0..<3 {
-      let error = await failure { () throws(RPCError) in try await client.call("Echo") }
+      let error = await client.failure("Echo")
       #expect(error.code == .resourceExhausted && error.message == "später, 100 %")
       #expect(error.metadata.first("grpc-retry-pushback-ms") == "250")
       #expect(error.metadata.firstBinary("grpc-status-details-bin") == Self.details)
@@ -297,10 +298,10 @@ private struct SimulatedLoop {
   @Test func streamsThatWaitLeaveTheCallsTheirLimit() async throws {
     var configuration = Self.limitingSlowHandlers()
     configuration.maxRunningCallsPerLoop = RunningCallLimit.leastLimit * 2
-    let streaming = try StreamingLoopback(configuration)
-    let client = try await streaming.connect()
+    let loopback = try Loopback(configuration)
+    let client = try await loopback.connect()
     let streams = (0..<RunningCallLimit.leastLimit + 1).map { _ in client.open("Hold") }
-    for _ in streams { _ = await streaming.held.next() }
+    for _ in streams { _ = await loopback.heldStreams.next() }
     // All of these are slower than the target.
     for _ in 0..<10 { try await client.expectEcho([1], by: "Later") }
     for stream in streams { stream.stream.cancel() }
@@ -315,7 +316,7 @@ private struct SimulatedLoop {
     waiting.startWaiting()
     async let second = client.call("Hold")
     let running = await loopback.held.next()
-    let error = await failure { () throws(RPCError) in try await client.call("Echo") }
+    let error = await client.failure("Echo")
     #expect(error.code == .resourceExhausted)
     running.respond([])
     _ = try await second
@@ -323,7 +324,7 @@ private struct SimulatedLoop {
 
     waiting.stopWaiting()
     waiting.stopWaiting()
-    let other = await failure { () throws(RPCError) in try await client.call("Echo") }
+    let other = await client.failure("Echo")
     #expect(other.code == .resourceExhausted)
     waiting.startWaiting()
     waiting.respond([])
@@ -332,7 +333,7 @@ private struct SimulatedLoop {
     waiting.stopWaiting()
     async let third = client.call("Hold")
     let last = await loopback.held.next()
-    let full = await failure { () throws(RPCError) in try await client.call("Echo") }
+    let full = await client.failure("Echo")
     #expect(full.code == .resourceExhausted)
     last.respond([])
     _ = try await third
@@ -377,7 +378,7 @@ private struct SimulatedLoop {
   @Test func streamsAreRefusedAsCallsAre() async throws {
     var configuration = Self.configuration()
     configuration.maxRunningCallsPerLoop = 0
-    let loopback = try StreamingLoopback(configuration)
+    let loopback = try Loopback(configuration)
     let client = try await loopback.connect()
     for method in ["Chat", "Total", "Count"] {
       let request = RPCClientRequest(path: "/stream/\(method)", message: [1])

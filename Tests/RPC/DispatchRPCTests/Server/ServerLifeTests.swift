@@ -1,6 +1,7 @@
 // A server's connections in the course of time: probed, too old, too slow, too often probed.
 
 import Glibc
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -33,7 +34,7 @@ import Testing
         $0.keepalive.timeout = .seconds(60)
       })
     let client = try await loopback.connect()
-    let error = await failure { () throws(RPCError) in try await client.call("Hold", timeout: .milliseconds(100)) }
+    let error = await client.failure("Hold", timeout: .milliseconds(100))
     #expect(error.code == .deadlineExceeded)
     try await client.expectEcho([1])
   }
@@ -99,7 +100,7 @@ import Testing
       let body = Frame.data(id, [0, 0, 0, 0, 0], flags: Frame.endStream).bytes
       let frames = await peer.exchange(Frame.headers(id, Frame.call("/test/Echo")).bytes + body + Frame.ping().bytes) {
         frames in
-        frames.contains { $0.type == 6 } && frames.contains { $0.stream == id && $0.flags & Frame.endStream != 0 }
+        frames.contains { $0.type == 6 } && frames.contains { $0.ends(id) }
       }
       #expect(!frames.contains { $0.type == 7 })
     }
@@ -128,7 +129,7 @@ import Testing
     async let answer = client.call("Hold")
     let held = await loopback.held.next()
     Self.age(held, grace: nil)
-    guard case .goingAway = await client.events.next() else { return #expect(Bool(false), "GOAWAY comes first") }
+    await client.expectGoingAway()
     held.respond([7])
     #expect(try await answer.message == [7])
     _ = await client.closed()
@@ -163,7 +164,7 @@ import Testing
     _ = await peer.exchange(Frame.preface) { $0.contains { $0.type == 4 } }
     // Some rounds of housekeeping pass.
     let other = try await loopback.connect()
-    _ = await failure { () throws(RPCError) in try await other.call("Hold", timeout: .milliseconds(100)) }
+    _ = await other.failure("Hold", timeout: .milliseconds(100))
     let frames = await peer.exchange(Frame.headers(1, Frame.call("/test/Echo")).bytes) { $0.contains { $0.type == 3 } }
     #expect(frames.contains { $0.type == 3 && $0.stream == 1 })
   }

@@ -1,5 +1,6 @@
 // The events that an observer receives of a server's calls.
 
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -24,9 +25,7 @@ struct ServerObserverTests {
   private let ended = Box<RPCEndedCall>()
 
   private var configuration: RPCServerConfiguration {
-    var configuration = RPCServerConfiguration(eventLoops: 1)
-    configuration.observer = { [began, ended] _ in Witness(began, ended) }
-    return configuration
+    .with { $0.observer = { [began, ended] _ in Witness(began, ended) } }
   }
 
   // The places of `Loopback`'s methods.
@@ -53,7 +52,7 @@ struct ServerObserverTests {
     #expect(answered.receivedBytes == 100 && answered.sentBytes == 100)
     #expect(answered.nanoseconds > 0)
 
-    _ = await failure { () throws(RPCError) in try await client.call("Fail", [1, 2, 3]) }
+    _ = await client.failure("Fail", [1, 2, 3])
     let failed = await end(of: Self.fail, .failedPrecondition)
     #expect(failed.receivedBytes == 3 && failed.sentBytes == 0)
   }
@@ -99,14 +98,14 @@ struct ServerObserverTests {
     let head = Frame.call("/test/Hold") + [("grpc-timeout", "50m")]
     _ = await peer.exchange(
       Frame.preface + Frame.headers(1, head).bytes + Frame.data(1, [0, 0, 0, 0, 0], flags: Frame.endStream).bytes
-    ) { $0.contains { $0.stream == 1 && $0.flags & Frame.endStream != 0 } }
+    ) { $0.contains { $0.ends(1) } }
     _ = await end(of: Self.hold, .deadlineExceeded)
 
     let client = try await loopback.connect()
     _ = client.connection.start(RPCClientRequest(path: "/test/Hold", message: [])) { _ in }
     _ = await loopback.held.next()
     _ = await loopback.held.next()
-    await loopback.shutDown(grace: .zero)
+    await loopback.stop(grace: .zero)
     _ = await end(of: Self.hold, .cancelled)
   }
 
@@ -125,7 +124,7 @@ struct ServerObserverTests {
 
   @Test("Streams: the bytes of all messages in both directions, without their prefixes")
   func streams() async throws {
-    let loopback = try StreamingLoopback(configuration)
+    let loopback = try Loopback(configuration)
     let client = try await loopback.connect()
     let total = client.open("Total")
     for size in [10, 20, 30] { total.stream.send(Array(repeating: 1, count: size)) }

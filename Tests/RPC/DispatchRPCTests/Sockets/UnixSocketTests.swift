@@ -1,5 +1,6 @@
 import CEpoll
 import Glibc
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -13,53 +14,54 @@ import Testing
   private var path: String { directory.path("rpc.sock") }
 
   @Test func callsGoThrough() async throws {
-    let server = try UnixServer(path)
+    let server = try Loopback(unixPath: path)
     #expect(server.address.description == "unix:\(path)")
     #expect(server.address.isLocal && server.address.isUnix && !server.address.isLoopback)
     let client = TestClient(server.address)
     try await client.connect()
     try await client.expectEcho([1, 2, 3])
+    _ = try await client.call("Who")
     let peer = await server.peers.next()
     #expect(peer == RPCPeer(address: server.address, certificate: nil, isEncrypted: false))
-    await server.shutDown()
+    await server.stop()
   }
 
   @Test(arguments: [0o600, 0o660, 0o666] as [UInt32]) func theFileHasThePermissionsAskedFor(permissions: UInt32) throws
   {
-    let server = try UnixServer(path, permissions: permissions)
+    let server = try Loopback(unixPath: path, permissions: permissions)
     #expect(status()?.st_mode == S_IFSOCK | permissions)
     withExtendedLifetime(server) {}
   }
 
   @Test func onlyTheOwnerGetsInByDefault() throws {
-    let server = try UnixServer(path)
+    let server = try Loopback(unixPath: path)
     #expect(status()?.st_mode == S_IFSOCK | 0o600)
     withExtendedLifetime(server) {}
   }
 
   @Test func theFileIsGoneAfterTheEnd() async throws {
-    let server = try UnixServer(path)
-    await server.shutDown()
+    let server = try Loopback(unixPath: path)
+    await server.stop()
     #expect(status() == nil)
   }
 
   @Test func aDeadServersSocketIsReplaced() async throws {
     leaveDeadSocket()
     let old = try #require(status())
-    let server = try UnixServer(path)
+    let server = try Loopback(unixPath: path)
     #expect(status()?.st_ino != old.st_ino || status()?.st_ctim.tv_nsec != old.st_ctim.tv_nsec)
     let client = TestClient(server.address)
     try await client.connect()
-    await server.shutDown()
+    await server.stop()
   }
 
   @Test func aLivingServersSocketIsNot() async throws {
-    let server = try UnixServer(path)
-    let error = try #require(throws: RPCServerError.self) { try UnixServer(path) }
+    let server = try Loopback(unixPath: path)
+    let error = try #require(throws: RPCServerError.self) { try Loopback(unixPath: path) }
     #expect(error.reason == "unix:\(path): another server listens there")
     let client = TestClient(server.address)
     try await client.connect()
-    await server.shutDown()
+    await server.stop()
   }
 
   /// Its backlog being full, it answers nobody, and lives.
@@ -71,7 +73,7 @@ import Testing
     var clients: [Int32] = []
     while let client = makeConnectingSocket(address) { clients.append(client) }
     defer { for client in clients { close(client) } }
-    let error = try #require(throws: RPCServerError.self) { try UnixServer(path) }
+    let error = try #require(throws: RPCServerError.self) { try Loopback(unixPath: path) }
     #expect(error.reason == "unix:\(path): another server listens there")
   }
 
@@ -82,20 +84,20 @@ import Testing
     default: symlink("/dev/null", path)
     }
     let before = try #require(status())
-    let error = try #require(throws: RPCServerError.self) { try UnixServer(path) }
+    let error = try #require(throws: RPCServerError.self) { try Loopback(unixPath: path) }
     #expect(error.reason == "unix:\(path): there is a file that is not a socket")
     #expect(status()?.st_ino == before.st_ino)
     if kind == "directory" { rmdir(path) }
   }
 
   @Test func whoTookThePathOverKeepsIt() async throws {
-    let first = try UnixServer(path)
+    let first = try Loopback(unixPath: path)
     unlink(path)
-    let second = try UnixServer(path)
+    let second = try Loopback(unixPath: path)
     let inode = try #require(status()).st_ino
-    await first.shutDown()
+    await first.stop()
     #expect(status()?.st_ino == inode)
-    await second.shutDown()
+    await second.stop()
     #expect(status() == nil)
   }
 
@@ -103,8 +105,8 @@ import Testing
   @Test func ofSeveralThatStartOneListens() async throws {
     leaveDeadSocket()
     let path = path
-    let servers = await withTaskGroup(of: UnixServer?.self) { group in
-      for _ in 0..<8 { group.addTask { try? UnixServer(path) } }
+    let servers = await withTaskGroup(of: Loopback?.self) { group in
+      for _ in 0..<8 { group.addTask { try? Loopback(unixPath: path) } }
       return await group.reduce(into: []) { $0.append($1) }.compactMap(\.self)
     }
     #expect(servers.count == 1)
@@ -120,7 +122,7 @@ import Testing
   @Test func aPathHas107BytesAtMost() throws {
     let longest = "/" + String(repeating: "a", count: 106)
     #expect(try SocketAddress.unix(path: longest).host == longest)
-    let error = #expect(throws: RPCServerError.self) { try UnixServer(longest + "a") }
+    let error = #expect(throws: RPCServerError.self) { try Loopback(unixPath: longest + "a") }
     #expect(error?.reason.hasSuffix("a Unix socket's path has at most 107 bytes") == true)
   }
 
@@ -140,30 +142,5 @@ import Testing
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     _ = try? SocketAddress.unix(path: path).withSocketAddress { bind(descriptor, $0, $1) }
     close(descriptor)
-  }
-}
-
-/// An echo on a Unix socket, and who called it.
-private final class UnixServer: Sendable {
-  let address: SocketAddress
-  let peers = Box<RPCPeer>()
-  private let server: RPCServer
-
-  init(_ path: String, permissions: UInt32? = nil) throws {
-    var router = RPCRouter()
-    let peers = peers
-    router.register("/test/Echo") { call, message in
-      peers.put(call.peer)
-      call.respond(Array(message))
-    }
-    server = RPCServer(configuration: RPCServerConfiguration(), router: router)
-    address =
-      if let permissions { try server.listen(unixPath: path, permissions: permissions) } else {
-        try server.listen(unixPath: path)
-      }
-  }
-
-  func shutDown() async {
-    await withCheckedContinuation { done in server.shutDown(grace: .zero) { done.resume() } }
   }
 }

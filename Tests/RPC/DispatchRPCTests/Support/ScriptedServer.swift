@@ -3,6 +3,7 @@
 import CEpoll
 import Dispatch
 import Glibc
+import RPCLoopback
 
 @testable import DispatchRPC
 
@@ -106,41 +107,5 @@ final class ScriptedConnection {
     var bytes = [UInt8](repeating: 0, count: count)
     guard count > 0 else { return bytes }
     return recv(descriptor, &bytes, count, Int32(MSG_WAITALL)) == count ? bytes : nil
-  }
-}
-
-extension Frame {
-  static let headersType: UInt8 = 1
-  static let resetType: UInt8 = 3
-  static let settingsType: UInt8 = 4
-  static let pingType: UInt8 = 6
-  static let windowUpdateType: UInt8 = 8
-
-  static func responseHead(_ stream: UInt32, _ metadata: [(String, String)] = []) -> Frame {
-    headers(stream, [(":status", "200"), ("content-type", "application/grpc")] + metadata)
-  }
-
-  static func trailers(_ stream: UInt32, status: Int = 0) -> Frame {
-    headers(stream, [("grpc-status", "\(status)")], flags: endHeaders | endStream)
-  }
-
-  /// A whole message in one DATA frame.
-  static func message(_ stream: UInt32, _ bytes: [UInt8]) -> Frame {
-    data(stream, [0, 0, 0, UInt8(bytes.count >> 8), UInt8(truncatingIfNeeded: bytes.count)] + bytes)
-  }
-
-  static func goaway(last: UInt32, code: UInt32 = 0, debug: String = "") -> Frame {
-    Frame(type: 7, payload: words(last, code) + Array(debug.utf8))
-  }
-
-  /// SETTINGS_MAX_CONCURRENT_STREAMS.
-  static func maxStreams(_ count: UInt32) -> Frame {
-    Frame(type: settingsType, payload: [0, 3] + words(count))
-  }
-
-  var firstWord: UInt32 { payload.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } }
-
-  private static func words(_ values: UInt32...) -> [UInt8] {
-    values.flatMap { withUnsafeBytes(of: $0.bigEndian) { Array($0) } }
   }
 }

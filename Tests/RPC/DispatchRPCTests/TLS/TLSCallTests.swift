@@ -1,4 +1,5 @@
 import Testing
+import RPCLoopback
 import TestSupport
 
 @testable import DispatchRPC
@@ -246,8 +247,7 @@ extension TLSCallTests {
     try await loopback.connect(configuration).expectEcho([2])
     configuration.authority = "other.test:443"
     let client = TestClient(loopback.address, configuration)
-    client.connection.connect()
-    #expect(await client.closed().message == "TLS: hostname mismatch")
+    #expect(await client.refusal().message == "TLS: hostname mismatch")
   }
 
   @Test(arguments: ["", ".rpc.test", "rpc\0.test", "rpc test", String(repeating: "a", count: 254)])
@@ -274,8 +274,7 @@ extension TLSCallTests {
 
   /// Returns the outcome of a call to a server that reports the peer that it sees.
   private func outcome(of client: RPCClientTLS, at tls: RPCServerTLS) async throws -> Outcome {
-    let peers = Box<RPCPeer>()
-    let loopback = try witness(tls, peers)
+    let loopback = try Loopback(tls: tls)
     let connection = TestClient(loopback.address, RPCClientConfiguration(tls: client))
     do {
       try await connection.connect()
@@ -283,12 +282,11 @@ extension TLSCallTests {
       return .refused(error.message)
     }
     _ = try await connection.call("Who")
-    return await served(peers)
+    return await served(loopback)
   }
 
   private func outcome(of client: RawTLSOptions, at tls: RPCServerTLS) async throws -> Outcome {
-    let peers = Box<RPCPeer>()
-    let loopback = try witness(tls, peers)
+    let loopback = try Loopback(tls: tls)
     let peer = RawTLSPeer(loopback.address, client)
     switch await peer.connect() {
     case .failed(let reason): return .refused(reason)
@@ -296,24 +294,13 @@ extension TLSCallTests {
     case .bytes: break
     }
     let call =
-      Frame.headers(1, Frame.call("/test/Who")).bytes + Frame.data(1, [0, 0, 0, 0, 0], flags: Frame.endStream).bytes
+      Frame.request(1, "/test/Who")
     _ = await peer.perform { $0.write(Frame.preface + call) }
-    return await served(peers)
+    return await served(loopback)
   }
 
-  private func witness(_ tls: RPCServerTLS, _ peers: Box<RPCPeer>) throws -> Loopback {
-    try Loopback(
-      tls: tls,
-      adding: { router in
-        router.register("/test/Who") { call, _ in
-          peers.put(call.peer)
-          call.respond([])
-        }
-      })
-  }
-
-  private func served(_ peers: Box<RPCPeer>) async -> Outcome {
-    let peer = await peers.next()
+  private func served(_ loopback: Loopback) async -> Outcome {
+    let peer = await loopback.peers.next()
     #expect(peer.isEncrypted && peer.address.isLoopback)
     return .served(certificate: peer.certificate)
   }

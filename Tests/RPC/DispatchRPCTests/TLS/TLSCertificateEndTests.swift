@@ -1,3 +1,4 @@
+import RPCLoopback
 import TestSupport
 import Testing
 
@@ -15,7 +16,7 @@ import Testing
   }
 
   private func expectLeave(_ client: TestClient) async {
-    guard case .goingAway = await client.events.next() else { return #expect(Bool(false), "GOAWAY comes first") }
+    await client.expectGoingAway()
     _ = await client.closed()
   }
 
@@ -80,8 +81,8 @@ import Testing
       }
       return client
     }
-    guard case .goingAway = await client.events.next() else { return #expect(Bool(false), "GOAWAY comes first") }
-    let late = await failure { () throws(RPCError) in try await client.call("Echo") }
+    await client.expectGoingAway()
+    let late = await client.failure("Echo")
     #expect(late.code == .unavailable)
     _ = await client.closed()
     #expect(await loopback.cancellations.next() == .connectionLost)

@@ -2,6 +2,7 @@ import CEpoll
 import COpenSSL
 import Glibc
 import Testing
+import RPCLoopback
 import TestSupport
 
 @testable import DispatchRPC
@@ -149,15 +150,13 @@ import TestSupport
   @Test func aPlaintextClientIsToldSoonByATLSServer() async throws {
     let loopback = try Loopback(tls: files.server())
     let client = TestClient(loopback.address)
-    client.connection.connect()
-    #expect(await client.closed().code == .unavailable)
+    #expect(await client.refusal().code == .unavailable)
   }
 
   @Test func aTLSClientIsToldSoonByAPlaintextServer() async throws {
     let loopback = try Loopback()
     let client = TestClient(loopback.address, RPCClientConfiguration(tls: try files.client()))
-    client.connection.connect()
-    #expect(await client.closed().message == "TLS: wrong version number")
+    #expect(await client.refusal().message == "TLS: wrong version number")
   }
 
   // MARK: Stalling and flooding
@@ -199,7 +198,7 @@ import TestSupport
     let done = RawTLSPeer(loopback.address)
     _ = await done.connect()
     async let end = stalling.exchange([])
-    await loopback.shutDown(grace: .seconds(5))
+    await loopback.stop(grace: .seconds(5))
     #expect(await end == [])
   }
 

@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import RPCLoopback
 import TestSupport
 
 @testable import DispatchRPC
@@ -164,15 +165,14 @@ import TestSupport
     _ = files.authorities(CertificateAuthority("New Authority"), named: "c.pem")
     try tls.reload()
     let refused = TestClient(loopback.address, RPCClientConfiguration(tls: client))
-    refused.connection.connect()
-    #expect(await refused.closed().message == "TLS: tlsv1 alert unknown ca")
-    guard case .goingAway = await running.events.next() else { return #expect(Bool(false), "GOAWAY comes first") }
+    #expect(await refused.refusal().message == "TLS: tlsv1 alert unknown ca")
+    await running.expectGoingAway()
     _ = await running.closed()
   }
 
   @Test func reloadingUnderLoadLosesNoCall() async throws {
     let tls = try files.server()
-    let loopback = try Loopback(tls: tls)
+    let loopback = try Loopback(RPCServerConfiguration(eventLoops: 2), tls: tls)
     let client = try files.client()
     let done = Box<Void>()
     let files = files
@@ -203,23 +203,15 @@ import TestSupport
   }
 
   @Test func aClientComesAsWhomItsNewCertificateNames() async throws {
-    let peers = Box<RPCPeer>()
-    let loopback = try Loopback(
-      tls: files.server(clients: .required(authoritiesFile: files.authorities())),
-      adding: { router in
-        router.register("/test/Who") { call, _ in
-          peers.put(call.peer)
-          call.respond([])
-        }
-      })
+    let loopback = try Loopback(tls: files.server(clients: .required(authoritiesFile: files.authorities())))
     let client = try files.client(CertificateRequest(commonName: "before", for: .client))
     let before = try await loopback.connect(RPCClientConfiguration(tls: client))
     _ = files.pair("client", CertificateRequest(commonName: "after", for: .client))
     try client.reload()
     let after = try await loopback.connect(RPCClientConfiguration(tls: client))
     _ = try await before.call("Who")
-    #expect(await peers.next().certificate?.commonName == "before")
+    #expect(await loopback.peers.next().certificate?.commonName == "before")
     _ = try await after.call("Who")
-    #expect(await peers.next().certificate?.commonName == "after")
+    #expect(await loopback.peers.next().certificate?.commonName == "after")
   }
 }

@@ -1,5 +1,6 @@
 import COpenSSL
 import Testing
+import RPCLoopback
 import TestSupport
 
 @testable import DispatchRPC
@@ -10,29 +11,20 @@ import TestSupport
   private let files = TLSFiles()
 
   /// A server that tells whom it sees.
-  private final class Witness: Sendable {
+  private struct Witness {
     let tls: RPCServerTLS
     let loopback: Loopback
-    private let peers = Box<RPCPeer>()
 
     init(_ tls: RPCServerTLS) throws {
       self.tls = tls
-      let peers = peers
-      loopback = try Loopback(
-        tls: tls,
-        adding: { router in
-          router.register("/test/Who") { call, _ in
-            peers.put(call.peer)
-            call.respond([])
-          }
-        })
+      loopback = try Loopback(tls: tls)
     }
 
     /// Whom a new connection is seen as. After the call the ticket is with the client.
     func visit(_ client: RPCClientTLS) async throws -> RPCPeerCertificate? {
       let connection = try await loopback.connect(RPCClientConfiguration(tls: client))
       _ = try await connection.call("Who")
-      return await peers.next().certificate
+      return await loopback.peers.next().certificate
     }
   }
 
