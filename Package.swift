@@ -174,8 +174,9 @@ let package = Package(
       name: "touchstone",
       dependencies: [
         "CommandProgram", "ServiceDestination", "TerminalText",
-        "TouchstoneServer", "TouchstoneService", "TouchstoneStore", "TouchstoneArchive", "TouchstonePolicy",
-        "SettingFiles", "FilePermissions", "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec",
+        "TouchstoneServer", "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneStorePostgres",
+        "TouchstoneArchive", "TouchstonePolicy", "SettingFiles", "FilePermissions", "TouchstoneCrypto",
+        "TouchstoneClient", "TouchstoneCodec",
         "DispatchRPC", "SimulatedPhone", "DecisionTables", "TouchstoneAttestation", "Encodings", "CProcess",
         argumentParser,
         .product(name: "Logging", package: "swift-log"),

@@ -9,6 +9,7 @@ internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneServer
 internal import TouchstoneStore
+internal import TouchstoneStoreSQLite
 
 struct Backup: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -40,7 +41,7 @@ struct Backup: ParsableCommand {
       let auditKeys = try keys.load(dataDirectory: dataDir)
       var signature: BackupSignature?
       let summary = try Failure.ofStore { () throws(StoreOpenError) in
-        try StoreRegistry.directoryKind.backUp(dataDir, to: file) { copy throws(StoreOpenError) in
+        try SQLiteBackup.write(directory: dataDir, to: file) { copy throws(StoreOpenError) in
           signature = try sign(copy, by: auditKeys, at: BackupSignature.path(of: file))
         }
       }
@@ -140,7 +141,7 @@ struct Restore: ParsableCommand {
       try requireProtected(from)
       let auditKeys = unsigned ? nil : try keys.load(dataDirectory: dataDir)
       let (backup, restoration) = try Failure.ofStore { () throws(StoreOpenError) in
-        try StoreRegistry.directoryKind.restore(dataDir, from: from, at: systemTime()) { () throws(StoreOpenError) in
+        try SQLiteBackup.restore(from: from, to: dataDir, at: systemTime()) { () throws(StoreOpenError) in
           if let auditKeys { try verifySignature(by: auditKeys) }
         }
       }

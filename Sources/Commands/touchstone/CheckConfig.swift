@@ -29,7 +29,9 @@ struct CheckConfig: ParsableCommand {
     let found = try configuration.checkReferredFiles()
     for warning in configuration.warnings + found { printLine(warning) }
     printLine("\(name): ok")
-    if case .server(let kind, let place) = configuration.store { printLine("store \(kind.name) \(place)") }
+    if case .postgresql(let address) = configuration.store {
+      printLine("store \(StoreSetting.postgresName) \(address)")
+    }
     for line in PolicySheet.list(configuration.service.policies) { printLine(line) }
     for line in CallerSheet.list(configuration.service.callers ?? []) { printLine(line) }
   }

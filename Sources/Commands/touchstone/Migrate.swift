@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import TouchstoneServer
 internal import TouchstoneStore
+internal import TouchstoneStorePostgres
 
 struct Migrate: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -47,44 +48,36 @@ struct Migrate: ParsableCommand {
         let move = try move(from: from, to: to, configuration)
         return dryRun ? try move.describe() : try move.run()
       }
-      let (kind, place) = try server(of: configuration)
+      let address = try address(of: configuration)
       let change = try withDatabase(standardErrorLogger()) { [dryRun] () throws(StoreOpenError) in
-        try await kind.makeTables(place, isDryRun: dryRun)
+        dryRun ? try await PostgresMigration.plan(uri: address.uri) : try await PostgresMigration.run(uri: address.uri)
       }
-      report(change, of: place)
+      report(change, of: address)
     } catch {
       fail(error)
     }
   }
 
   private func move(from: String, to: String, _ configuration: ProcessConfiguration) throws(Failure) -> Move {
-    let isOfConfiguration = from == StoreRegistry.directoryKind.name
-    let directory = isOfConfiguration ? configuration.dataDirectory : from
-    if StoreRegistry.serverKind(named: to) != nil {
-      let (kind, place) = try server(of: configuration)
-      return Move(source: directory, kind: kind, target: place)
+    let directory = from == StoreSetting.sqliteName ? configuration.dataDirectory : from
+    if to == StoreSetting.postgresName { return Move(source: directory, target: try address(of: configuration)) }
+    guard case .postgresql(let address) = try StoreSetting.visible(to, from: "--to") else {
+      throw Failure(
+        kind: .usage, message: "--to must be \(StoreSetting.postgresName), or a URI \(StoreSetting.postgresForm)")
     }
-    guard case .server(let kind, let place) = try StoreSetting.visible(to, from: "--to") else {
-      let names = StoreRegistry.serverKinds.map(\.name).joined(separator: ", ")
-      throw Failure(kind: .usage, message: "--to must be \(names), or a URI \(StoreRegistry.serverForms)")
-    }
-    return Move(source: directory, kind: kind, target: place)
+    return Move(source: directory, target: address)
   }
 
-  private func server(
-    of configuration: ProcessConfiguration
-  ) throws(Failure) -> (kind: any ServerStoreKind, place: StorePlace) {
-    switch configuration.store {
-    case .server(let kind, let place): return (kind, place)
-    case .directory(let kind):
+  private func address(of configuration: ProcessConfiguration) throws(Failure) -> PostgresAddress {
+    guard case .postgresql(let address) = configuration.store else {
       throw Failure(
         kind: .usage,
-        message: "migrate is for \(StoreRegistry.serverTitles) (--store, TOUCHSTONE_STORE or --config): "
-          + "\(kind.title)'s file is made by `serve`")
+        message: "migrate is for PostgreSQL (--store, TOUCHSTONE_STORE or --config): SQLite's file is made by `serve`")
     }
+    return address
   }
 
-  private func report(_ change: SchemaChange, of place: StorePlace) {
+  private func report(_ change: SchemaChange, of place: PostgresAddress) {
     guard !change.statements.isEmpty else {
       return printLine("\(place): nothing to do, it has schema \(change.version)")
     }

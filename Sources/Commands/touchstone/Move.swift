@@ -3,22 +3,23 @@
 internal import Glibc
 internal import TouchstoneServer
 internal import TouchstoneStore
+internal import TouchstoneStorePostgres
+internal import TouchstoneStoreSQLite
 
 struct Move {
   /// A data directory.
   var source: String
-  var kind: any ServerStoreKind
-  var target: StorePlace
+  var target: PostgresAddress
 
   func run() throws(Failure) {
-    let (before, move) = try withDatabase(standardErrorLogger()) { [source, kind, target] () throws(StoreOpenError) in
+    let (before, move) = try withDatabase(standardErrorLogger()) { [source, target] () throws(StoreOpenError) in
       // Opened here, because it holds the directory's lock: if the database is unreachable, everything begins anew.
-      let directory = try StoreRegistry.directoryKind.moveSource(in: source)
+      let directory = try SQLiteMoveSource(directory: source)
       let before = try directory.verifyLog()
       if let fault = before.fault {
         throw StoreOpenError(code: .corrupt, message: "\(source): \(fault); what is broken is not moved")
       }
-      let move = try await kind.fill(target, from: directory)
+      let move = try await PostgresMove.fill(uri: target.uri, from: directory)
       // It was marked as being moved before a service could use the database.
       try directory.markMoved()
       return (before, move)
@@ -36,7 +37,7 @@ struct Move {
 
   func describe() throws(Failure) {
     let counts = try Failure.ofStore { () throws(StoreOpenError) in
-      try StoreRegistry.directoryKind.movedCounts(in: source)
+      try SQLiteMoveSource.counts(directory: source)
     }
     for (table, count) in counts.sorted(by: { $0.key < $1.key }) { printLine(counted(count, rowsOf: table)) }
     printLine("would be moved from \(source) to \(target)")

@@ -8,8 +8,8 @@ struct StoreOption: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      The records' store: \(StoreRegistry.directoryKind.name) (in the data directory) or \(StoreRegistry.serverForms), \
-      as libpq reads it. Otherwise that of TOUCHSTONE_STORE, of the configuration, or \(StoreRegistry.directoryKind.name).
+      The records' store: \(StoreSetting.sqliteName) (in the data directory) or \(StoreSetting.postgresForm), \
+      as libpq reads it. Otherwise that of TOUCHSTONE_STORE, of the configuration, or \(StoreSetting.sqliteName).
       """, valueName: "store"))
   var store: String?
 

@@ -97,10 +97,8 @@ public final class SQLiteStore: Store {
   public func holderRecords(
     applicationID: String, profileID: String, completion: @escaping Completion<HolderRecords>
   ) {
-    answer(completion) { () throws(StoreError) in
-      try readers.read { reader throws(SQLiteError) in
-        try reader.holderRecords(applicationID: applicationID, profileID: profileID)
-      }
+    read(completion) { reader throws(SQLiteError) in
+      try reader.holderRecords(applicationID: applicationID, profileID: profileID)
     }
   }
 
@@ -108,15 +106,13 @@ public final class SQLiteStore: Store {
     applicationID: String, profileID: String, deviceID: String, vendor: Vendor, ticket: ExpiringKey,
     completion: @escaping Completion<EnrolmentRecords>
   ) {
-    answer(completion) { () throws(StoreError) in
-      try readers.read { reader throws(SQLiteError) in
-        EnrolmentRecords(
-          holder: try reader.holderRecords(applicationID: applicationID, profileID: profileID),
-          device: try reader.device(id: deviceID, vendor: vendor) ?? DeviceRecord(deviceID: deviceID, vendor: vendor),
-          deviceBinding: try reader.activeBinding(applicationID: applicationID, deviceID: deviceID),
-          activeBindingCount: try reader.activeBindingCount(applicationID: applicationID, profileID: profileID),
-          isTicketUsed: try reader.isUsed(ticket: ticket))
-      }
+    read(completion) { reader throws(SQLiteError) in
+      EnrolmentRecords(
+        holder: try reader.holderRecords(applicationID: applicationID, profileID: profileID),
+        device: try reader.device(id: deviceID, vendor: vendor) ?? DeviceRecord(deviceID: deviceID, vendor: vendor),
+        deviceBinding: try reader.activeBinding(applicationID: applicationID, deviceID: deviceID),
+        activeBindingCount: try reader.activeBindingCount(applicationID: applicationID, profileID: profileID),
+        isTicketUsed: try reader.isUsed(ticket: ticket))
     }
   }
 
@@ -127,17 +123,13 @@ public final class SQLiteStore: Store {
   public func activeBinding(
     applicationID: String, deviceID: String, completion: @escaping Completion<BindingRecord?>
   ) {
-    answer(completion) { () throws(StoreError) in
-      try readers.read { reader throws(SQLiteError) in
-        try reader.activeBinding(applicationID: applicationID, deviceID: deviceID)
-      }
+    read(completion) { reader throws(SQLiteError) in
+      try reader.activeBinding(applicationID: applicationID, deviceID: deviceID)
     }
   }
 
   public func receipt(ofBinding id: String, completion: @escaping Completion<[UInt8]>) {
-    answer(completion) { () throws(StoreError) in
-      try readers.read { reader throws(SQLiteError) in try reader.receipt(ofBinding: id) }
-    }
+    read(completion) { reader throws(SQLiteError) in try reader.receipt(ofBinding: id) }
   }
 
   public func token(_ key: ExpiringKey, completion: @escaping Completion<TokenRecord?>) {
@@ -291,6 +283,12 @@ public final class SQLiteStore: Store {
     case .absent: nil
     case .unknown: try readers.read { reader throws(SQLiteError) in try reader.evaluation(key) }
     }
+  }
+
+  private func read<Value: Sendable>(
+    _ completion: Completion<Value>, _ body: (RecordReader) throws(SQLiteError) -> Value
+  ) {
+    answer(completion) { () throws(StoreError) in try readers.read(body) }
   }
 
   private func answer<Value>(_ completion: Completion<Value>, _ read: () throws(StoreError) -> Value) {

@@ -166,11 +166,7 @@ struct ErasureTests {
     try await withTemporaryDirectory { directory in
       try await SQLiteStore.open(directory: directory).close()
       let connection = try SQLiteConnection(path: "\(directory)/touchstone.db", access: .readWrite)
-      let start = UnixTime(microseconds: 0)
-      let committed = CommittedState(
-        options: SQLiteStoreOptions(), evaluationsCompleteFrom: start, tokensCompleteFrom: start)
-      let writer = try BatchWriter(
-        on: connection, committed: committed, signer: AccountSigner(review: .none), options: SQLiteStoreOptions())
+      let writer = try BatchWriter(on: connection)
       func write(_ change: Change? = nil, events: [EventDraft] = [], _ erasures: EventErasure...) throws {
         _ = try writer.write([
           .commit(ChangeSet(changes: change.map { [$0] } ?? [], events: events), erasures, { _ in })
@@ -240,12 +236,8 @@ struct ErasureTests {
     in directory: String, between: ((PendingWrite) throws -> WriteAnswer) throws -> Void,
     finishing finish: (PendingWrite, (PendingWrite) throws -> WriteAnswer) throws -> Void
   ) throws {
-    let connection = try SQLiteConnection(path: "\(directory)/touchstone.db", access: .readWrite)
-    let start = UnixTime(microseconds: 0)
-    let committed = CommittedState(
-      options: SQLiteStoreOptions(), evaluationsCompleteFrom: start, tokensCompleteFrom: start)
     let writer = try BatchWriter(
-      on: connection, committed: committed, signer: AccountSigner(review: .none), options: SQLiteStoreOptions())
+      on: SQLiteConnection(path: "\(directory)/touchstone.db", access: .readWrite))
     func write(_ write: PendingWrite) throws -> WriteAnswer { try writer.write([write])[0] }
     let history = (0..<Self.longHistory).map { _ in EventDraft.sample() }
     _ = try write(.commit(ChangeSet(changes: [.putProfile(.sample())], events: history), [], { _ in }))
@@ -334,10 +326,8 @@ struct ErasureTests {
       let hook = PartHook(connection: try SQLiteConnection(path: path, access: .readWrite))
       var options = SQLiteStoreOptions()
       options.clock = { hook.begin() }
-      let start = UnixTime(microseconds: 0)
-      let committed = CommittedState(options: options, evaluationsCompleteFrom: start, tokensCompleteFrom: start)
       let writer = WriterQueue(
-        writer: try BatchWriter(on: hook.connection, committed: committed, signer: hook.signer, options: options),
+        writer: try BatchWriter(on: hook.connection, signer: hook.signer, options: options),
         checkpointer: try Checkpointer(path: path, virtualFileSystem: nil), owesEmptyLog: false, options: options)
       let history = (0..<Self.longHistory).map { _ in EventDraft.sample() }
       try await Self.commit(ChangeSet(changes: [.putProfile(.sample())], events: history), by: writer)
@@ -466,5 +456,19 @@ extension ArraySlice<UInt8> {
       }
       return nil
     }
+  }
+}
+
+extension BatchWriter {
+  /// With nothing in memory.
+  fileprivate convenience init(
+    on connection: SQLiteConnection, signer: AccountSigner = AccountSigner(review: .none),
+    options: SQLiteStoreOptions = SQLiteStoreOptions()
+  ) throws(SQLiteError) {
+    let start = UnixTime(microseconds: 0)
+    try self.init(
+      on: connection,
+      committed: CommittedState(options: options, evaluationsCompleteFrom: start, tokensCompleteFrom: start),
+      signer: signer, options: options)
   }
 }

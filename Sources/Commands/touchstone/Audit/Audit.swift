@@ -31,12 +31,12 @@ struct Audit: ParsableCommand {
       var configuration = try store.sources().load(config)
       if let dataDir {
         configuration.dataDirectory = dataDir
-        configuration.store = .standard
+        configuration.store = .sqlite
         return configuration
       }
-      if config == nil, !configuration.namesDataDirectory, case .directory = configuration.store {
+      if config == nil, !configuration.namesDataDirectory, configuration.store == .sqlite {
         throw Failure(
-          kind: .usage, message: "--data-dir, --store \(StoreRegistry.serverForms) or --config is needed")
+          kind: .usage, message: "--data-dir, --store \(StoreSetting.postgresForm) or --config is needed")
       }
       return configuration
     }

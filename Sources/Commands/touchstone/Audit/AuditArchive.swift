@@ -9,6 +9,7 @@ internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneServer
 internal import TouchstoneStore
+internal import TouchstoneStoreSQLite
 
 extension Audit {
   struct Archive: ParsableCommand {
@@ -100,8 +101,8 @@ extension Audit {
 
     private static func openStore(_ location: StoreLocation) throws(Failure) -> any Store {
       // Opening it would make one.
-      if let kind = location.kind as? any DirectoryStoreKind, !kind.isThere(in: location.place.text) {
-        throw Failure(kind: .noInput, message: "\(location.place): there is no database of Touchstone's")
+      if case .sqlite(let directory) = location, !SQLiteStore.isThere(in: directory) {
+        throw Failure(kind: .noInput, message: "\(directory): there is no database of Touchstone's")
       }
       return try location.open(logger: standardErrorLogger()).store
     }

@@ -4,6 +4,7 @@ internal import SimulatedPhone
 internal import TouchstoneClient
 internal import TouchstoneServer
 internal import TouchstoneStore
+internal import TouchstoneStoreSQLite
 
 extension DemoStory {
   func fingerIsAdded(_ keys: Keys) async throws(WrongAnswer) {
@@ -52,15 +53,14 @@ extension DemoStory {
       ]),
       "bindings, secrets, successes and the lockout in the log")
     narrator.call("ListEvents", "\(log.events.count) events")
-    try await verifyAuditLog(knowing: log.events.count)
+    try verifyAuditLog(knowing: log.events.count)
   }
 
   /// As `touchstone audit verify` does, beside the running service.
-  private func verifyAuditLog(knowing count: Int) async throws(WrongAnswer) {
+  private func verifyAuditLog(knowing count: Int) throws(WrongAnswer) {
     let verification: AuditLogVerification
     do throws(StoreOpenError) {
-      verification = try await StoreRegistry.directoryKind.verifyLog(
-        StorePlace(directory: dataDirectory), accounts: .none)
+      verification = try SQLiteAuditLog.verify(directory: dataDirectory)
     } catch {
       throw WrongAnswer(message: "the audit log to be read, not \(error.message)")
     }

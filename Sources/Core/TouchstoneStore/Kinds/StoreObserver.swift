@@ -1,4 +1,6 @@
-// The events of a store's work, for metrics.
+// The events of a store's work, for metrics, and its connections.
+
+package import TouchstonePolicy
 
 /// Called on the store's own queues, for each transaction: it must take nanoseconds.
 public struct StoreObserver: Sendable {
@@ -28,5 +30,18 @@ package struct StoreLane: Sendable, Hashable {
 
   package init(name: String) {
     self.name = name
+  }
+}
+
+/// A machine with a connection to a store's server.
+package struct StoreClient: Sendable, Hashable {
+  /// As the server sees it; a proxy's, if the connections go through one.
+  package var address: String
+  package var connections: Int
+  /// The beginning of its oldest connection.
+  package var since: UnixTime
+
+  package init(address: String, connections: Int, since: UnixTime) {
+    (self.address, self.connections, self.since) = (address, connections, since)
   }
 }

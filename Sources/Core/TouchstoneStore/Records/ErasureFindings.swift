@@ -1,5 +1,7 @@
 // The events that the parts of an erasure erased, and the fault that they found.
 
+internal import Synchronization
+
 /// A value, so that a repeated transaction begins with the same one.
 package struct ErasureFindings: Sendable {
   /// The first event that is not as it was written, until it is reported.
@@ -31,5 +33,29 @@ package struct ErasureFindings: Sendable {
     guard let fault = newFault else { return nil }
     (newFault, hasToldFault) = (nil, true)
     return fault
+  }
+}
+
+/// An erasure that is repeated finds the same broken event again: it is one `log.broken`, not one for each call.
+package final class NotedFaults: Sendable {
+  /// More broken events than an operator follows up. The one that was noted longest ago is forgotten, and may be noted
+  /// again.
+  private static let maximum = 256
+
+  private let faults = Mutex<[EventChainVerifier.Fault]>([])
+
+  package init() {}
+
+  package func contain(_ fault: EventChainVerifier.Fault) -> Bool {
+    faults.withLock { $0.contains(fault) }
+  }
+
+  /// The event that says so is durable.
+  package func insert(_ fault: EventChainVerifier.Fault) {
+    faults.withLock { faults in
+      guard !faults.contains(fault) else { return }
+      if faults.count == Self.maximum { faults.removeFirst() }
+      faults.append(fault)
+    }
   }
 }

@@ -1,5 +1,6 @@
 // Erasing a profile: its records are removed, its events lose their content, and the log says how many did.
 
+internal import Crypto
 internal import Encodings
 public import TouchstonePolicy
 
@@ -157,4 +158,26 @@ extension ChangeSet {
       if case .eraseProfile(let erasure) = change { erasure } else { nil }
     }
   }
+}
+
+extension ProfileRecord {
+  /// In front of an erasure mark's id. No profile can have such an id, since identifiers hold no control characters.
+  package static let erasureMarkPrefix: UInt8 = 4
+
+  /// The id of the record whose version is the profile's erasure mark: 0 if there is none.
+  ///
+  /// Each erasure of the profile, known or not, raises the mark, to no less than the version of the record that it
+  /// removed. The profile's next first version is above it.
+  ///
+  /// An application's profiles whose ids have the same first byte of their SHA-256 share a mark: a mark for each id
+  /// would keep what an erasure removes. An erasure meets one in 256 of the application's tickets that rest on a mark.
+  public static func erasureMarkID(forProfile profileID: String) -> String {
+    let byte = SHA256.hash(of: Array(profileID.utf8)).first { _ in true } ?? 0
+    return String(decoding: [erasureMarkPrefix], as: UTF8.self) + Hexadecimal.text([byte])
+  }
+}
+
+extension ProfileErasure {
+  /// It rises by one before the erasure looks for what it removes.
+  package var markID: String { ProfileRecord.erasureMarkID(forProfile: profileID) }
 }

@@ -20,7 +20,7 @@ package struct ProcessConfiguration: Sendable {
   var attestation = AttestationFiles()
   var limits = LimitSettings()
   package var dataDirectory = "data"
-  package var store = StoreSetting.standard
+  package var store = StoreSetting.sqlite
   /// `nil`: the keys are in the data directory.
   package var keys: KeySource?
   /// `nil`: all events stay in the log.
@@ -59,7 +59,7 @@ extension ProcessConfiguration {
 
   /// Whether a first start may make keys. It may not if a setting says where they are: they must be there then, and a
   /// failed mount must not begin a database with new keys.
-  var mayMakeKeys: Bool { store.isInDataDirectory && keys == nil }
+  var mayMakeKeys: Bool { store == .sqlite && keys == nil }
 }
 
 // MARK: Reading

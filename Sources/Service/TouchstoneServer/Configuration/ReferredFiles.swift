@@ -42,7 +42,7 @@ extension ProcessConfiguration {
   /// 0700.
   private var directoryFailures: [Failure] {
     var directories: [(setting: String, path: String)] = []
-    if store.isInDataDirectory { directories.append(("data_dir", dataDirectory)) }
+    if store == .sqlite { directories.append(("data_dir", dataDirectory)) }
     if let archive = retention?.archive { directories.append(("retention.archive", archive)) }
     return directories.compactMap { setting, path in
       (FileProtection.violation(at: path, .writes) ?? FileProtection.violation(onTheWayTo: path)).map { violation in

@@ -56,8 +56,3 @@ extension ProcessConfiguration {
       applications: Set(service.namedApplications + service.applications.keys).sorted())
   }
 }
-
-extension StoreLocation {
-  /// For people, without secrets.
-  var description: String { "\(kind.title) (\(place.description))" }
-}

@@ -1,51 +1,91 @@
-// One store, by its kind and its place, for a start and the commands.
+// One store, for a start and the commands. Only this folder, and a command that only one kind of store has, name the
+// kinds.
 
 package import Logging
 package import TouchstonePolicy
 package import TouchstoneStore
+package import TouchstoneStorePostgres
+internal import TouchstoneStoreSQLite
 
-package struct StoreLocation: Sendable {
-  package let kind: any StoreKind
-  package let place: StorePlace
+package enum StoreLocation: Sendable {
+  case sqlite(directory: String)
+  case postgresql(PostgresAddress)
 
-  package init(kind: any StoreKind, place: StorePlace) {
-    self.kind = kind
-    self.place = place
+  /// For people, without secrets.
+  package var description: String {
+    switch self {
+    case .sqlite: "SQLite (\(place))"
+    case .postgresql: "PostgreSQL (\(place))"
+    }
+  }
+
+  /// The directory or the address, without secrets.
+  package var place: String {
+    switch self {
+    case .sqlite(let directory): directory
+    case .postgresql(let address): address.description
+    }
   }
 
   /// If it refuses, it has changed nothing.
-  package func open(
-    observer: StoreObserver = StoreObserver(),
-    logger: Logger
-  ) throws(Failure) -> OpenStore {
-    let options = StoreOptions(
-      observer: observer,
-      brokenEventFound: { fault in
-        logger.error(
-          """
-          an erasure left an altered event of the profile as it is: find out how it was altered, and restore the log from a backup
-          """, metadata: ["finding": "\(fault)"])
-      },
-      sealingStopped: { reason in
+  package func open(observer: StoreObserver = StoreObserver(), logger: Logger) throws(Failure) -> OpenStore {
+    let brokenEventFound: @Sendable (EventChainVerifier.Fault) -> Void = { fault in
+      logger.error(
+        """
+        an erasure left an altered event of the profile as it is: find out how it was altered, and restore the log from a backup
+        """, metadata: ["finding": "\(fault)"])
+    }
+    switch self {
+    case .sqlite(let directory):
+      var options = SQLiteStoreOptions()
+      options.brokenEventFound = brokenEventFound
+      options.observer = observer
+      return try withDatabase(logger) { [options] () throws(StoreOpenError) in
+        let store = try SQLiteStore.open(directory: directory, options: options)
+        return OpenStore(store, statistics: { store.statistics })
+      }
+    case .postgresql(let address):
+      var options = PostgresStoreOptions()
+      options.brokenEventFound = brokenEventFound
+      options.observer = observer
+      options.sealingStopped = { reason in
         logger.error(
           "committed events do not get into the audit log, and in the database they can be altered without a trace until they do",
           metadata: ["reason": "\(reason)"])
-      },
-      timelinesHidden: { reason in
+      }
+      options.timelinesHidden = { reason in
         logger.warning(
           """
           the database does not say which timeline it writes, so a primary that was replaced and goes on is not found: let the role \
           read it (GRANT EXECUTE ON FUNCTION pg_control_system() TO it)
           """, metadata: ["reason": "\(reason)"])
-      })
-    return try withDatabase(logger) { () throws(StoreOpenError) in try await kind.open(place, options: options) }
+      }
+      return try withDatabase(logger) { [options] () throws(StoreOpenError) in
+        let store = try await PostgresStore.open(uri: address.uri, options: options)
+        return OpenStore(
+          store, clockDifference: { store.clockDifference(completion: $0) }, lanes: { store.lanes },
+          unsealedFor: { store.unsealedFor }, clients: { store.clients(completion: $0) })
+      }
+    }
   }
 
+  /// Reads the whole audit log, beside running services too (R41).
   package func verifyLog(accounts: AccountReview, logger: Logger) throws(Failure) -> AuditLogVerification {
-    try withDatabase(logger) { () throws(StoreOpenError) in try await kind.verifyLog(place, accounts: accounts) }
+    try withDatabase(logger) { () throws(StoreOpenError) in
+      switch self {
+      case .sqlite(let directory): try SQLiteAuditLog.verify(directory: directory, accounts: accounts)
+      case .postgresql(let address): try await PostgresAuditLog.verify(uri: address.uri, accounts: accounts)
+      }
+    }
   }
 
+  /// Voids what was issued before, in a database that was put back to an earlier time.
   package func beginRestoration(at now: UnixTime, logger: Logger) throws(Failure) -> Restoration {
-    try withDatabase(logger) { () throws(StoreOpenError) in try await kind.beginRestoration(place, at: now) }
+    try withDatabase(logger) { () throws(StoreOpenError) in
+      switch self {
+      case .sqlite(let directory): try SQLiteRestoration.begin(directory: directory, at: now)
+      case .postgresql(let address): try await PostgresRestoration.begin(uri: address.uri, at: now)
+      }
+    }
   }
 }

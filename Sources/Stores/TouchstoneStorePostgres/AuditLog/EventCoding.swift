@@ -37,14 +37,10 @@ struct UnsealedEvents: Sendable {
   ///
   /// - Parameter places: gives each row its place among the rows of the process.
   static func insertion(of events: [EventDraft], places: () -> UInt64) -> StatementCall {
-    var ids = ArrayElements(of: .bytea)
-    var numbers = ArrayElements(of: .bigint)
-    var rows = ArrayElements(of: .bytea)
+    var rows = RowArrays([.bytea, .bigint, .bytea])
     var row: [UInt8] = []
     func endRow() {
-      ids.append(UniqueID.random().bytes)
-      numbers.append(bigEndian: places())
-      rows.append(row)
+      rows.append(.row.bind(UniqueID.random()).bind(places()).bind(row))
       row = []
     }
     for event in events {
@@ -53,6 +49,6 @@ struct UnsealedEvents: Sendable {
       row += bytes
     }
     endRow()
-    return StatementCall(.insertUnsealedEvents).bind(ids).bind(numbers).bind(rows)
+    return StatementCall(.insertUnsealedEvents).bind(rows)
   }
 }

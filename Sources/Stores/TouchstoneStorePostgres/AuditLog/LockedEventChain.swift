@@ -32,12 +32,13 @@ struct LockedEventChain {
     let results = try await session.run([StatementCall(.selectUnsealedEvents).bind(Self.maximumRowsPerStep)])
     let rows = try results.first?.map { row throws(PostgresError) in try UnsealedEvents(&row) } ?? []
     guard !rows.isEmpty else { return 0 }
-    var insertion = SealedInsertion()
+    var sealed = RowArrays.sealedEvents
     for row in rows {
-      for (event, salt) in row.events { insertion.append(chain.append(event, salt: salt), event, salt) }
+      for (event, salt) in row.events { sealed.append(chain.append(event, salt: salt), event, salt) }
     }
     try await session.run([
-      insertion.call, StatementCall(.deleteUnsealedEvents).bind(array: rows.map(\.id)),
+      StatementCall(.insertSealedEvents).bind(sealed),
+      StatementCall(.deleteUnsealedEvents).bind(array: rows.map(\.id)),
       StatementCall(.setEventChain).bind(chain.head.sequence).bind(chain.head.hash),
     ])
     return rows.count
@@ -46,13 +47,14 @@ struct LockedEventChain {
   /// Appends directly after the last event.
   mutating func append(_ events: [EventDraft]) async throws(PostgresError) {
     guard !events.isEmpty else { return }
-    var insertion = SealedInsertion()
+    var sealed = RowArrays.sealedEvents
     for event in events {
       let salt = UniqueID.random()
-      insertion.append(chain.append(event, salt: salt), event, salt)
+      sealed.append(chain.append(event, salt: salt), event, salt)
     }
     try await session.run([
-      insertion.call, StatementCall(.setEventChain).bind(chain.head.sequence).bind(chain.head.hash),
+      StatementCall(.insertSealedEvents).bind(sealed),
+      StatementCall(.setEventChain).bind(chain.head.sequence).bind(chain.head.hash),
     ])
   }
 
@@ -78,31 +80,11 @@ struct LockedEventChain {
   }
 }
 
-/// Events with their places in the chain, as an array for each column.
-private struct SealedInsertion {
-  private var sequences = ArrayElements(of: .bigint)
-  private var hashes = ArrayElements(of: .bytea)
-  private var salts = ArrayElements(of: .bytea)
-  private var times = ArrayElements(of: .bigint)
-  private var texts = [ArrayElements](repeating: ArrayElements(of: .bytea), count: 6)
-  private var details = ArrayElements(of: .bytea)
+extension RowArrays {
+  fileprivate static let sealedEvents = RowArrays(
+    [.bigint, .bytea, .bytea, .bigint] + EventDraft.columns.names.dropFirst(2).map { _ in .bytea })
 
-  mutating func append(_ record: EventRecord, _ event: EventDraft, _ salt: UniqueID) {
-    sequences.append(bigEndian: record.sequence)
-    hashes.append(record.hash)
-    salts.append(salt.bytes)
-    times.append(bigEndian: event.time.microseconds)
-    texts[0].append(event.kind.utf8)
-    texts[1].append(event.applicationID.utf8)
-    texts[2].append(event.profileID.utf8)
-    texts[3].append(event.deviceID.utf8)
-    texts[4].append(event.bindingID.utf8)
-    texts[5].append(event.caller.utf8)
-    details.append(event.details.encoded)
-  }
-
-  var call: StatementCall {
-    let beginning = StatementCall(.insertSealedEvents).bind(sequences).bind(hashes).bind(salts).bind(times)
-    return texts.reduce(beginning) { call, column in call.bind(column) }.bind(details)
+  fileprivate mutating func append(_ record: EventRecord, _ event: EventDraft, _ salt: UniqueID) {
+    append(.row.bind(record.sequence).bind(record.hash).bind(event, salt: salt))
   }
 }

@@ -4,105 +4,86 @@
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// All are done, or none. If one of them is a conflict, each goes by itself.
-struct CommitBatch {
-  /// Identifiers are bytes: two encodings of "é" are two records, and one `String`.
-  private struct ProfileKey: Hashable {
-    let applicationID: [UInt8]
-    let profileID: [UInt8]
+/// Identifiers are bytes: two encodings of "é" are two records, and one `String`.
+private struct ProfileKey: Hashable {
+  let applicationID: [UInt8]
+  let profileID: [UInt8]
+}
 
-    init(_ applicationID: String, _ profileID: String) {
-      self.applicationID = [UInt8](applicationID.utf8)
-      self.profileID = [UInt8](profileID.utf8)
-    }
+/// A commit whose changes all have statements here: one of each kind at most. Only posture and counter are of the
+/// touched binding; the posture goes into its row with the touch.
+struct CommitForBatch {
+  fileprivate struct Touch {
+    let id: [UInt8]
+    let version: RecordVersion
+    let time: UnixTime
+    var posture: SeenPosture?
+    var counter: (from: UInt32, to: UInt32)?
   }
 
-  private var touches: [[UInt8]: (version: RecordVersion, time: UnixTime)] = [:]
-  /// The postures of some of the bindings in `touches`.
-  private var postures: [[UInt8]: SeenPosture] = [:]
-  /// The counters of some of the bindings in `touches`.
-  private var counters: [[UInt8]: (from: UInt32, to: UInt32)] = [:]
+  fileprivate private(set) var touch: Touch?
+  fileprivate private(set) var device: (id: [UInt8], version: RecordVersion)?
+  fileprivate private(set) var profile: (key: ProfileKey, version: RecordVersion)?
+  fileprivate private(set) var evaluation: EvaluationRecord?
+  fileprivate private(set) var token: TokenRecord?
+  fileprivate let events: [EventDraft]
+
+  /// `nil`: one of its changes has no statement here.
+  init?(_ changeSet: ChangeSet) {
+    events = changeSet.events
+    var posture: (id: String, seen: SeenPosture)?
+    var counter: (id: String, from: UInt32, to: UInt32)?
+    for change in changeSet.changes {
+      switch change {
+      case .touchBinding(let id, let version, let time) where touch == nil:
+        touch = Touch(id: [UInt8](id.utf8), version: version, time: time)
+      case .notePosture(let id, let seen) where posture == nil: posture = (id, seen)
+      case .raiseProofCounter(let id, let from, let to) where counter == nil: counter = (id, from, to)
+      case .requireDevice(let id, let vendor, let version) where device == nil:
+        device = ([UInt8](vendor.storedID(ofDevice: id).utf8), version)
+      // A missing erasure mark is written and removed.
+      case .requireProfile(let applicationID, let id, let version)
+      where profile == nil && (version > 0 || id.utf8.first != ProfileRecord.erasureMarkPrefix):
+        let key = ProfileKey(applicationID: [UInt8](applicationID.utf8), profileID: [UInt8](id.utf8))
+        profile = (key, version)
+      case .putEvaluation(let evaluation) where self.evaluation == nil && evaluation.version == 0:
+        self.evaluation = evaluation
+      case .putToken(let token) where self.token == nil && token.version == 0: self.token = token
+      default: return nil
+      }
+    }
+    for id in [posture?.id, counter?.id].compactMap(\.self) {
+      guard let touch, touch.id.elementsEqual(id.utf8) else { return nil }
+    }
+    touch?.posture = posture?.seen
+    touch?.counter = counter.map { ($0.from, $0.to) }
+  }
+}
+
+/// All are done, or none. If one of them is a conflict, each goes by itself.
+struct CommitBatch {
+  private var touches: [[UInt8]: CommitForBatch.Touch] = [:]
   private var devices: [[UInt8]: RecordVersion] = [:]
   private var profiles: [ProfileKey: RecordVersion] = [:]
-  private var evaluations: [ExpiringKey: EvaluationStanding] = [:]
+  private var evaluations: [ExpiringKey: EvaluationRecord] = [:]
   private var tokens: [ExpiringKey: TokenRecord] = [:]
   private var events: [EventDraft] = []
 
-  /// Whether all of its changes have statements here: one of each kind at most, each of another record. Only posture
-  /// and counter are of the touched binding; the posture goes into its row with the touch.
-  static func takes(_ changeSet: ChangeSet) -> Bool {
-    var kinds: Set<Kind> = []
-    var touched: String?
-    var noted: [String] = []
-    for change in changeSet.changes {
-      guard let kind = kind(of: change), kinds.insert(kind).inserted else { return false }
-      switch change {
-      case .touchBinding(let id, _, _): touched = id
-      case .notePosture(let id, _), .raiseProofCounter(let id, _, _): noted.append(id)
-      default: break
-      }
-    }
-    return noted.allSatisfy { noted in touched.map { Identifier.areEqual($0, noted) } ?? false }
-  }
-
-  private enum Kind {
-    case touch, posture, counter, device, profile, evaluation, token
-  }
-
-  /// `nil`: it has no statement here.
-  private static func kind(of change: Change) -> Kind? {
-    switch change {
-    case .touchBinding: .touch
-    case .notePosture: .posture
-    case .raiseProofCounter: .counter
-    case .requireDevice: .device
-    // A missing erasure mark is written and removed.
-    case .requireProfile(_, let id, let version):
-      version > 0 || id.utf8.first != ProfileRecord.erasureMarkPrefix ? .profile : nil
-    case .putEvaluation(let evaluation): evaluation.version == 0 ? .evaluation : nil
-    case .putToken(let token): token.version == 0 ? .token : nil
-    case .putBinding, .putDevice, .putProfile, .putReceipt, .moveReceipt, .useTicket, .requireBinding,
-      .requireToken, .eraseProfile:
-      nil
-    }
-  }
-
   /// False if another commit of the batch writes the same record, or depends on another version of it: one of them may
   /// have to be refused.
-  mutating func add(_ changeSet: ChangeSet) -> Bool {
-    guard changeSet.changes.allSatisfy(hasRoom) else { return false }
-    for change in changeSet.changes { append(change) }
-    events += changeSet.events
+  mutating func add(_ commit: CommitForBatch) -> Bool {
+    if let touch = commit.touch, touches[touch.id] != nil { return false }
+    if let (id, version) = commit.device, devices[id, default: version] != version { return false }
+    if let (key, version) = commit.profile, profiles[key, default: version] != version { return false }
+    if let evaluation = commit.evaluation, evaluations[evaluation.key] != nil { return false }
+    if let token = commit.token, tokens[token.key] != nil { return false }
+    if let touch = commit.touch { touches[touch.id] = touch }
+    if let (id, version) = commit.device { devices[id] = version }
+    if let (key, version) = commit.profile { profiles[key] = version }
+    if let evaluation = commit.evaluation { evaluations[evaluation.key] = evaluation }
+    if let token = commit.token { tokens[token.key] = token }
+    events += commit.events
     return true
-  }
-
-  private func hasRoom(for change: Change) -> Bool {
-    switch change {
-    case .touchBinding(let id, _, _): touches[[UInt8](id.utf8)] == nil
-    // With its touch.
-    case .notePosture, .raiseProofCounter: true
-    case .requireDevice(let id, let vendor, let version):
-      [nil, version].contains(devices[[UInt8](vendor.storedID(ofDevice: id).utf8)])
-    case .requireProfile(let applicationID, let profileID, let version):
-      [nil, version].contains(profiles[ProfileKey(applicationID, profileID)])
-    case .putEvaluation(let evaluation): evaluations[evaluation.key] == nil
-    case .putToken(let token): tokens[token.key] == nil
-    default: false
-    }
-  }
-
-  private mutating func append(_ change: Change) {
-    switch change {
-    case .touchBinding(let id, let version, let time): touches[[UInt8](id.utf8)] = (version, time)
-    case .notePosture(let id, let posture): postures[[UInt8](id.utf8)] = posture
-    case .raiseProofCounter(let id, let from, let to): counters[[UInt8](id.utf8)] = (from, to)
-    case .requireDevice(let id, let vendor, let version): devices[[UInt8](vendor.storedID(ofDevice: id).utf8)] = version
-    case .requireProfile(let applicationID, let profileID, let version):
-      profiles[ProfileKey(applicationID, profileID)] = version
-    case .putEvaluation(let evaluation): evaluations[evaluation.key] = evaluation.standing
-    case .putToken(let token): tokens[token.key] = token
-    default: break
-    }
   }
 
   // MARK: Statements
@@ -119,47 +100,34 @@ struct CommitBatch {
       calls.append(StatementCall(.requireNoProfile).bind(key.applicationID).bind(key.profileID))
     }
     calls += insertions
-    if !touches.isEmpty { calls += updatesOfBindings }
+    if !touches.isEmpty { calls.append(updateOfBindings) }
     if !events.isEmpty { calls.append(UnsealedEvents.insertion(of: events, places: places)) }
     calls.append(.finishing(mark: mark, earliestExpiry: earliest, in: lineage))
     return calls
   }
 
   private func holding(earliestExpiry: UnixTime) -> StatementCall {
-    var expectedCounters = ArrayElements(of: .bigint)
-    for id in touches.keys {
-      if let counter = counters[id] {
-        expectedCounters.append(bigEndian: Int64(counter.from))
-      } else {
-        expectedCounters.appendNull()
-      }
+    var touched = RowArrays([.bytea, .bigint, .bigint])
+    for touch in touches.values { touched.append(.row.bind(touch.id).bind(touch.version).bind(touch.counter?.from)) }
+    var known = (devices: RowArrays([.bytea, .bigint]), profiles: RowArrays([.bytea, .bytea, .bigint]))
+    for (id, version) in devices where version > 0 { known.devices.append(.row.bind(id).bind(version)) }
+    for (key, version) in profiles where version > 0 {
+      known.profiles.append(.row.bind(key.applicationID).bind(key.profileID).bind(version))
     }
-    let knownDevices = devices.filter { $0.value > 0 }
-    let knownProfiles = profiles.filter { $0.value > 0 }
-    return StatementCall(.holdRecords).bind(array: touches.map(\.key)).bind(array: touches.map(\.value.version))
-      .bind(expectedCounters).bind(array: knownDevices.map(\.key)).bind(array: knownDevices.map(\.value))
-      .bind(array: devices.filter { $0.value == 0 }.map(\.key)).bind(array: knownProfiles.map(\.key.applicationID))
-      .bind(array: knownProfiles.map(\.key.profileID)).bind(array: knownProfiles.map(\.value)).bind(earliestExpiry)
+    let missing = devices.filter { $0.value == 0 }.map(\.key)
+    return StatementCall(.holdRecords).bind(touched).bind(known.devices).bind(array: missing).bind(known.profiles)
+      .bind(earliestExpiry)
   }
 
-  private var updatesOfBindings: [StatementCall] {
-    if touches.count == 1, postures.isEmpty, counters.isEmpty, let (id, touch) = touches.first {
-      return [StatementCall(.touchBinding).bind(id).bind(touch.time)]
+  private var updateOfBindings: StatementCall {
+    if touches.count == 1, let touch = touches.values.first, touch.posture == nil, touch.counter == nil {
+      return StatementCall(.touchBinding).bind(touch.id).bind(touch.time)
     }
-    var seen = ArrayElements(of: .bytea)
-    var nextCounters = ArrayElements(of: .bigint)
-    for id in touches.keys {
-      if let posture = postures[id] { seen.append(posture.encoded) } else { seen.appendNull() }
-      if let counter = counters[id] {
-        nextCounters.append(bigEndian: Int64(counter.to))
-      } else {
-        nextCounters.appendNull()
-      }
+    var touched = RowArrays([.bytea, .bigint, .bytea, .bigint])
+    for touch in touches.values {
+      touched.append(.row.bind(touch.id).bind(touch.time).bind(touch.posture?.encoded).bind(touch.counter?.to))
     }
-    return [
-      StatementCall(.touchBindings).bind(array: touches.map(\.key)).bind(times: touches.map(\.value.time)).bind(seen)
-        .bind(nextCounters)
-    ]
+    return StatementCall(.touchBindings).bind(touched)
   }
 
   /// Records in one order, so that two batches with the same ones never wait for each other both. After a conflict with
@@ -167,60 +135,30 @@ struct CommitBatch {
   private var insertions: [StatementCall] {
     let evaluations = evaluations.sorted { $0.key < $1.key }
     let tokens = tokens.sorted { $0.key < $1.key }
+    var evaluationRows = RowArrays(Self.keyTypes + [.bigint, .bigint, .boolean])
+    for (key, evaluation) in evaluations { evaluationRows.append(.row.bind(key).bind(evaluation.standing)) }
+    var tokenRows = RowArrays(Self.keyTypes + [.bigint, .bytea])
+    for (key, token) in tokens { tokenRows.append(.row.bind(key).bind(token)) }
     var calls: [StatementCall] = []
-    if !evaluations.isEmpty { calls.append(Self.insertion(of: evaluations)) }
-    if !tokens.isEmpty { calls.append(Self.insertion(of: tokens)) }
+    if !evaluations.isEmpty { calls.append(StatementCall(.insertEvaluations).bind(evaluationRows)) }
+    if !tokens.isEmpty { calls.append(StatementCall(.insertTokens).bind(tokenRows)) }
     if evaluations.count > 1 || !evaluations.isEmpty && !tokens.isEmpty {
-      calls.append(StatementCall(.withdrawEvaluations).bind(keys: evaluations.map(\.key)))
+      calls.append(Self.withdrawal(.withdrawEvaluations, of: evaluations.map(\.key)))
     }
-    if tokens.count > 1 { calls.append(StatementCall(.withdrawTokens).bind(keys: tokens.map(\.key))) }
+    if tokens.count > 1 { calls.append(Self.withdrawal(.withdrawTokens, of: tokens.map(\.key))) }
     return calls
   }
 
-  private static func insertion(of evaluations: [(key: ExpiringKey, value: EvaluationStanding)]) -> StatementCall {
-    var failures = ArrayElements(of: .bigint)
-    var deviceOwnerFailures = ArrayElements(of: .bigint)
-    var isFinished = ArrayElements(of: .boolean)
-    for (_, standing) in evaluations {
-      failures.append(bigEndian: Int64(standing.failures))
-      deviceOwnerFailures.append(bigEndian: Int64(standing.deviceOwnerFailures))
-      isFinished.append([standing.isFinished ? 1 : 0])
-    }
-    return StatementCall(.insertEvaluations).bind(keys: evaluations.map(\.key)).bind(failures)
-      .bind(deviceOwnerFailures).bind(isFinished)
-  }
+  private static let keyTypes: [ArrayElements.ElementType] = [.smallint, .bigint, .bytea]
 
-  private static func insertion(of tokens: [(key: ExpiringKey, value: TokenRecord)]) -> StatementCall {
-    var states = ArrayElements(of: .bigint)
-    var transactions = ArrayElements(of: .bytea)
-    for (_, token) in tokens {
-      states.append(bigEndian: Int64(token.state.rawValue))
-      transactions.append(token.transaction)
-    }
-    return StatementCall(.insertTokens).bind(keys: tokens.map(\.key)).bind(states).bind(transactions)
+  private static func withdrawal(_ statement: Statement, of keys: [ExpiringKey]) -> StatementCall {
+    var rows = RowArrays(keyTypes)
+    for key in keys { rows.append(.row.bind(key)) }
+    return StatementCall(statement).bind(rows)
   }
 }
 
 extension UnixTime {
   /// The earliest expiry of a commit in which nothing expires.
   fileprivate static let latest = UnixTime(microseconds: .max)
-}
-
-extension StatementCall {
-  /// An array for each column of a key.
-  consuming func bind(keys: some Collection<ExpiringKey>) -> StatementCall {
-    var spreads = ArrayElements(of: .smallint)
-    var times = ArrayElements(of: .bigint)
-    var ids = ArrayElements(of: .bytea)
-    for key in keys {
-      spreads.append(bigEndian: key.id.spread)
-      times.append(bigEndian: key.expiresAt.microseconds)
-      ids.append(key.id.bytes)
-    }
-    return bind(spreads).bind(times).bind(ids)
-  }
-
-  fileprivate consuming func bind(times: [UnixTime]) -> StatementCall {
-    bind(array: times.map { UInt64(bitPattern: $0.microseconds) })
-  }
 }

@@ -12,24 +12,11 @@ extension Transaction {
     return row.integer() == 0
   }
 
-  /// It is about a binding or a profile that a caller named, and frees its rows before it waits for the fsync. An
-  /// active binding's refusals write their postures one after the other, and those about a profile that never was write
-  /// its missing erasure mark. Others wait for nobody, but all must take as long (R37), so that those about a known
-  /// profile go the same way. A success, which touches its binding, does not: it would pay for another statement.
-  var isOfRefusal: Bool {
-    let names = calls.lazy.map(\.statement.name)
-    return names.contains(where: Self.ofRefusals.contains)
-      || names.contains(where: Self.ofProfiles.contains) && !names.contains(where: Self.ofSuccesses.contains)
-  }
-
-  private static let ofRefusals =
-    ([Statement.requireBinding, .notePosture, .insertNoErasureMark] + Statement.noteRequiredPosture.both).map(\.name)
-  private static let ofProfiles = [Statement.requireProfile, .requireNoProfile].map(\.name)
-  private static let ofSuccesses = [Statement.touchBinding, .touchBindings].map(\.name)
-
   /// Each stays a separate transaction, which fails alone.
   var unflushed: Transaction {
-    Transaction(calls: calls.dropLast() + calls.suffix(1).map { $0.saying(.finishUnflushed) }, completion: completion)
+    Transaction(
+      calls: calls.dropLast() + calls.suffix(1).map { $0.saying(.finishUnflushed) }, freesRowsEarly: freesRowsEarly,
+      completion: completion)
   }
 }
 
@@ -38,5 +25,23 @@ extension StatementCall {
   /// others.
   static func flushing(expiresAt: UnixTime) -> StatementCall {
     StatementCall(.flush).bind(ExpiringKey(expiresAt: expiresAt, id: .random()))
+  }
+}
+
+extension ChangeSet {
+  /// Whether its commit frees the rows of a binding or a profile that a caller named before it waits for the fsync. An
+  /// active binding's refusals write their postures one after the other. Others wait for nobody, but all must take as
+  /// long (R37), so that those about a known profile go the same way. A success, which touches its binding, does not:
+  /// it would pay for another statement.
+  var freesRowsEarly: Bool {
+    var isAboutNamed = false
+    for change in changes {
+      switch change {
+      case .touchBinding: return false
+      case .requireBinding, .notePosture, .requireProfile: isAboutNamed = true
+      default: break
+      }
+    }
+    return isAboutNamed
   }
 }

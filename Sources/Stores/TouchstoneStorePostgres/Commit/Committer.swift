@@ -25,7 +25,7 @@ final class Committer: Sendable {
   /// The places of this process's events.
   private let places = Atomic<UInt64>(0)
   private let queue = DispatchQueue(label: "touchstone.postgres.retries")
-  private let batcher: Batcher<Commit>
+  private let batcher: Batcher<(Commit, CommitForBatch)>
   private let observer: StoreObserver
 
   /// - Parameters:
@@ -52,18 +52,18 @@ final class Committer: Sendable {
 
   func commit(_ changeSet: ChangeSet, completion: @escaping @Sendable (StoreError?) -> Void) {
     let commit = Commit(changeSet: changeSet, deadline: .now() + writes.timeout, completion: completion)
-    guard CommitBatch.takes(changeSet) else { return runAlone(commit) }
-    if !batcher.add(commit, run: run) { completion(.overloaded) }
+    guard let forBatch = CommitForBatch(changeSet) else { return runAlone(commit) }
+    if !batcher.add((commit, forBatch), run: run) { completion(.overloaded) }
   }
 
   // MARK: Several in one transaction
 
-  private func run(_ commits: [Commit], _ ended: @escaping @Sendable () -> Void) {
+  private func run(_ commits: [(Commit, CommitForBatch)], _ ended: @escaping @Sendable () -> Void) {
     var batch = CommitBatch()
     var members: [Commit] = []
     var others: [Commit] = []
-    for commit in commits {
-      if batch.add(commit.changeSet) { members.append(commit) } else { others.append(commit) }
+    for (commit, forBatch) in commits {
+      if batch.add(forBatch) { members.append(commit) } else { others.append(commit) }
     }
     if members.count == 1, !batch.touchesBindings {
       runAlone(members[0], then: ended)
@@ -111,9 +111,10 @@ final class Committer: Sendable {
       return ended()
     }
     let attempt = Attempt(
-      calls: statements.calls, mark: mark, deadline: commit.deadline, completion: commit.completion)
+      calls: statements.calls, freesRowsEarly: commit.changeSet.freesRowsEarly, mark: mark, deadline: commit.deadline,
+      completion: commit.completion)
     let began = MonotonicTime.now()
-    writes.run(attempt.calls, until: attempt.deadline) { [self] result in
+    writes.run(attempt.calls, until: attempt.deadline, freesRowsEarly: attempt.freesRowsEarly) { [self] result in
       ended()
       noteTime(of: 1, since: began, result)
       conclude(attempt, result)
@@ -129,6 +130,7 @@ final class Committer: Sendable {
 
   private struct Attempt: Sendable {
     let calls: [StatementCall]
+    var freesRowsEarly = false
     let mark: ExpiringKey
     let deadline: MonotonicTime
     let completion: @Sendable (StoreError?) -> Void
@@ -149,7 +151,8 @@ final class Committer: Sendable {
   }
 
   private func attempt(_ attempt: Attempt) {
-    (attempt.isPatient ? waits : writes).run(attempt.calls, until: attempt.deadline) { [self] result in
+    let lane = attempt.isPatient ? waits : writes
+    lane.run(attempt.calls, until: attempt.deadline, freesRowsEarly: attempt.freesRowsEarly) { [self] result in
       conclude(attempt, result)
     }
   }

@@ -20,46 +20,30 @@ extension Statement {
     "\(expiry) >= (SELECT swept_before FROM sweep_mark WHERE only_row = 1)"
   }
 
-  static let requireBinding = deciding(
-    "require_binding", "SELECT 1 FROM bindings WHERE binding_id = $1 AND version = $2 AND \(isOpen) FOR SHARE")
-  static let requireDevice = deciding(
-    "require_device", "SELECT 1 FROM devices WHERE device_id = $1 AND version = $2 AND \(isOpen) FOR SHARE")
-  static let requireProfile = deciding(
-    "require_profile",
-    """
-    SELECT 1 FROM profiles WHERE application_id = $1 AND profile_id = $2 AND version = $3 AND \(isOpen) FOR SHARE
-    """)
-  /// A key and a version.
-  static let requireToken = deciding(
-    "require_token",
-    "SELECT 1 FROM tokens WHERE \(ofKey) AND version = $4 AND \(isUnswept("$2")) AND \(isOpen) FOR SHARE")
-
-  // For records that the transaction writes later. A shared lock would not do: two transactions that each turn one into
-  // a write deadlock.
-  static let holdBinding = deciding(
-    "hold_binding", "SELECT 1 FROM bindings WHERE binding_id = $1 AND version = $2 AND \(isOpen) FOR NO KEY UPDATE")
-  /// Id, the counter that must be there.
-  static let holdProofCounter = deciding(
-    "hold_proof_counter",
-    "SELECT 1 FROM bindings WHERE binding_id = $1 AND proof_counter = $2 AND \(isOpen) FOR NO KEY UPDATE")
-  static let holdDevice = deciding(
-    "hold_device", "SELECT 1 FROM devices WHERE device_id = $1 AND version = $2 AND \(isOpen) FOR NO KEY UPDATE")
-  static let holdProfile = deciding(
-    "hold_profile",
-    """
-    SELECT 1 FROM profiles WHERE application_id = $1 AND profile_id = $2 AND version = $3 AND \(isOpen)
-    FOR NO KEY UPDATE
-    """)
-  /// A key and a version.
-  static let holdEvaluation = holdRow("hold_evaluation", of: "evaluations")
-  static let holdToken = holdRow("hold_token", of: "tokens")
-  private static func holdRow(_ name: String, of table: String) -> Statement {
-    deciding(
-      name,
-      """
-      SELECT 1 FROM \(table) WHERE \(ofKey) AND version = $4 AND \(isUnswept("$2")) AND \(isOpen) FOR NO KEY UPDATE
-      """)
+  /// - Parameter lock: shared, or for a record that the transaction writes later: two transactions that each turn a
+  ///   shared lock into a write deadlock.
+  private static func locking(_ name: String, _ table: String, _ condition: String, _ lock: String) -> Statement {
+    deciding(name, "SELECT 1 FROM \(table) WHERE \(condition) AND \(isOpen) \(lock)")
   }
+  private static let shared = "FOR SHARE"
+  private static let toWrite = "FOR NO KEY UPDATE"
+  private static let ofBinding = "binding_id = $1 AND version = $2"
+  private static let ofDevice = "device_id = $1 AND version = $2"
+  private static let ofProfile = "application_id = $1 AND profile_id = $2 AND version = $3"
+  private static let ofUnsweptKey = "\(ofKey) AND version = $4 AND \(isUnswept("$2"))"
+
+  static let requireBinding = locking("require_binding", "bindings", ofBinding, shared)
+  static let requireDevice = locking("require_device", "devices", ofDevice, shared)
+  static let requireProfile = locking("require_profile", "profiles", ofProfile, shared)
+  static let requireToken = locking("require_token", "tokens", ofUnsweptKey, shared)
+  static let holdBinding = locking("hold_binding", "bindings", ofBinding, toWrite)
+  /// Id, the counter that must be there.
+  static let holdProofCounter = locking(
+    "hold_proof_counter", "bindings", "binding_id = $1 AND proof_counter = $2", toWrite)
+  static let holdDevice = locking("hold_device", "devices", ofDevice, toWrite)
+  static let holdProfile = locking("hold_profile", "profiles", ofProfile, toWrite)
+  static let holdEvaluation = locking("hold_evaluation", "evaluations", ofUnsweptKey, toWrite)
+  static let holdToken = locking("hold_token", "tokens", ofUnsweptKey, toWrite)
 
   // A missing row cannot be locked. A transaction that makes it at the same time comes after this one.
   static let requireNoBindingAtAll = deciding(

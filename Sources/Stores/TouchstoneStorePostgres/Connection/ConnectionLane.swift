@@ -78,30 +78,30 @@ final class ConnectionLane: Sendable {
   /// - Parameter isQuestion: it changes nothing, so it may be sent twice.
   func run(
     _ calls: [StatementCall], until deadline: MonotonicTime? = nil, isQuestion: Bool = false,
+    freesRowsEarly: Bool = false,
     completion: @escaping @Sendable (Result<[QueryResult], PostgresError>) -> Void
   ) {
-    let deadline = deadline ?? .now() + timeout
-    run(calls, until: deadline, isQuestion: isQuestion, triesLeft: Self.maximumTries, completion)
+    let transaction = Transaction(calls: calls, freesRowsEarly: freesRowsEarly, completion: completion)
+    run(transaction, until: deadline ?? .now() + timeout, isQuestion: isQuestion, triesLeft: Self.maximumTries)
   }
 
   /// After a restart of the server every connection may have ended, but not so often in a row.
   private static let maximumTries = 3
 
   private func run(
-    _ calls: [StatementCall], until deadline: MonotonicTime, isQuestion: Bool, triesLeft: Int,
-    _ completion: @escaping @Sendable (Result<[QueryResult], PostgresError>) -> Void
+    _ transaction: Transaction, until deadline: MonotonicTime, isQuestion: Bool, triesLeft: Int
   ) {
     pool.lease(deadline: deadline) { [self] result in
       switch result {
-      case .failure(let error): completion(.failure(PostgresError(error)))
+      case .failure(let error): transaction.completion(.failure(PostgresError(error)))
       case .success(let lease):
         lease.connection.send(
-          Transaction(calls: calls) { result in
+          Transaction(calls: transaction.calls, freesRowsEarly: transaction.freesRowsEarly) { result in
             lease.release()
             guard triesLeft > 1, result.mayBeRepeated(isQuestion: isQuestion), .now() < deadline else {
-              return completion(result)
+              return transaction.completion(result)
             }
-            self.run(calls, until: deadline, isQuestion: isQuestion, triesLeft: triesLeft - 1, completion)
+            self.run(transaction, until: deadline, isQuestion: isQuestion, triesLeft: triesLeft - 1)
           })
       }
     }
@@ -209,5 +209,18 @@ extension Result<[QueryResult], PostgresError> {
     case .failure(.server(let state, _)): isQuestion && state.isWorthRetrying
     case .success, .failure: false
     }
+  }
+}
+
+enum Retry {
+  /// If many transactions write one row, a database that is SERIALIZABLE refuses all but one each time.
+  /// Each takes 50 ms at most beside its own time, and a call's time ends them before.
+  static let maximumAttempts = 20
+  private static let maximumDelay: Duration = .milliseconds(50)
+
+  /// Doubles, with full jitter, so that the losers of one race do not meet again.
+  static func delay(afterAttempt attempt: Int) -> Duration {
+    let limit = min(maximumDelay, .milliseconds(1 << min(attempt, 8)))
+    return limit * Double.random(in: 0...1)
   }
 }

@@ -8,6 +8,8 @@ internal import Synchronization
 /// Statements that are done together, or not at all.
 struct Transaction: Sendable {
   let calls: [StatementCall]
+  /// It commits without the fsync, and a second transaction, which makes it durable, waits for that.
+  var freesRowsEarly = false
   /// Runs on the connection's queue, once; a result for each call.
   let completion: @Sendable (Result<[QueryResult], PostgresError>) -> Void
 }
@@ -120,7 +122,7 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     }
     guard !transactions.isEmpty else { return }
     let deadline = MonotonicTime.now() + configuration.answerTimeout
-    let isGroup = configuration.flushing != nil && (transactions.count > 1 || transactions[0].isOfRefusal)
+    let isGroup = configuration.flushing != nil && (transactions.count > 1 || transactions[0].freesRowsEarly)
     for (index, transaction) in transactions.enumerated() {
       let isUnflushed = isGroup && transaction.isCommit
       let isAlive = askForSignOfLife(on: connection)

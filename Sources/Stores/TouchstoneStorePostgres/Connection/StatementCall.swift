@@ -106,6 +106,43 @@ struct StatementCall: ColumnWriter, Sendable {
   }
 }
 
+/// Rows as an array for each column, so that the server plans and starts one statement for all of them.
+struct RowArrays: Sendable {
+  fileprivate private(set) var columns: [ArrayElements]
+
+  init(_ types: [ArrayElements.ElementType]) {
+    columns = types.map { ArrayElements(of: $0) }
+  }
+
+  /// - Parameter row: `StatementCall.row` with a value for each column.
+  mutating func append(_ row: StatementCall) {
+    precondition(row.lengths.count == columns.count, "of another table")
+    var rest = row.bytes[...]
+    for (index, length) in row.lengths.enumerated() {
+      if length == StatementCall.nullLength {
+        columns[index].appendNull()
+      } else {
+        columns[index].append(rest.prefix(Int(length)))
+        rest = rest.dropFirst(Int(length))
+      }
+    }
+  }
+}
+
+extension StatementCall {
+  /// The values of one row of `RowArrays`, none yet, with room for those of most.
+  static var row: StatementCall {
+    var row = StatementCall(Statement(nil, ""))
+    row.bytes.reserveCapacity(256)
+    row.lengths.reserveCapacity(16)
+    return row
+  }
+
+  consuming func bind(_ rows: RowArrays) -> StatementCall {
+    rows.columns.reduce(self) { call, column in call.bind(column) }
+  }
+}
+
 /// An array's elements, as `array_recv` reads them (`src/backend/utils/adt/arrayfuncs.c`).
 struct ArrayElements: Sendable {
   /// `src/include/catalog/pg_type.dat`

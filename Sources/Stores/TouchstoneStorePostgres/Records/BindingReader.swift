@@ -64,28 +64,14 @@ struct BindingReader: Sendable {
     }
   }
 
-  /// An array for each column.
   private static func call(_ questions: [Question]) -> StatementCall {
-    var texts = [ArrayElements](repeating: ArrayElements(of: .bytea), count: 3)
-    var spreads = ArrayElements(of: .smallint)
-    var times = ArrayElements(of: .bigint)
-    var ids = ArrayElements(of: .bytea)
+    var rows = RowArrays([.bytea, .bytea, .bytea, .smallint, .bigint, .bytea])
     for question in questions {
-      texts[0].append(question.applicationID.utf8)
-      texts[1].append(question.bindingID.utf8)
-      texts[2].append(question.vendor.storedPrefix.utf8)
-      guard let key = question.evaluation else {
-        spreads.appendNull()
-        times.appendNull()
-        ids.appendNull()
-        continue
-      }
-      spreads.append(bigEndian: key.id.spread)
-      times.append(bigEndian: key.expiresAt.microseconds)
-      ids.append(key.id.bytes)
+      rows.append(
+        .row.bind(question.applicationID).bind(question.bindingID).bind(question.vendor.storedPrefix)
+          .bind(question.evaluation))
     }
-    return texts.reduce(StatementCall(.attemptsOfBindings)) { call, column in call.bind(column) }
-      .bind(spreads).bind(times).bind(ids)
+    return StatementCall(.attemptsOfBindings).bind(rows)
   }
 }
 

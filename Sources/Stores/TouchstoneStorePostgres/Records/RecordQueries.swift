@@ -110,7 +110,7 @@ extension DeviceRecord {
 
 extension StatementCall {
   /// Three columns, NULL without a key.
-  fileprivate consuming func bind(_ key: ExpiringKey?) -> StatementCall {
+  consuming func bind(_ key: ExpiringKey?) -> StatementCall {
     if let key { bind(key) } else { bindNull().bindNull().bindNull() }
   }
 }

@@ -2,6 +2,19 @@
 
 package import TouchstoneStore
 
+/// A change of the tables, made or only planned.
+package struct SchemaChange: Sendable, Hashable {
+  /// The tables' version afterwards.
+  package var version: Int64
+  /// In their order; none if nothing is to be done.
+  package var statements: [String]
+
+  package init(version: Int64, statements: [String]) {
+    self.version = version
+    self.statements = statements
+  }
+}
+
 package enum PostgresMigration {
   /// Returns the change that `run` would make now. Writes nothing.
   package static func plan(

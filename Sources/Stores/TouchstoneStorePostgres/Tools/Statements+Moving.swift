@@ -10,10 +10,10 @@ extension Statement {
   static let setKeyCheck = Statement(nil, "INSERT INTO key_check VALUES (1, $1::BYTEA)")
 }
 
-/// Inserts many rows with an array for each column, so that the server plans and starts one statement for all of them.
+/// Inserts many rows of one table.
 struct RowInsertion {
   private let statement: Statement
-  private var columns: [ArrayElements]
+  private var rows: RowArrays
 
   init(into table: MovedTable) {
     let columns = table.columns
@@ -24,29 +24,15 @@ struct RowInsertion {
       INSERT INTO \(table.rawValue) (\(columns.map(\.name).joined(separator: ", ")))
       SELECT * FROM unnest(\(arrays.joined(separator: ", ")))
       """)
-    self.columns = columns.map { ArrayElements(of: $0.type) }
+    rows = RowArrays(columns.map(\.type))
   }
 
   /// Must be sent once before `call`.
   var preparation: StatementCall { .raw("PREPARE \(statement.name ?? "") AS \(statement.sql)") }
 
-  mutating func append(_ row: MovedRow) {
-    let values = StatementCall(valuesOf: row)
-    precondition(values.lengths.count == columns.count, "of another table")
-    var rest = values.bytes[...]
-    for (index, length) in values.lengths.enumerated() {
-      if length == StatementCall.nullLength {
-        columns[index].appendNull()
-      } else {
-        columns[index].append(rest.prefix(Int(length)))
-        rest = rest.dropFirst(Int(length))
-      }
-    }
-  }
+  mutating func append(_ row: MovedRow) { rows.append(StatementCall(valuesOf: row)) }
 
-  var call: StatementCall {
-    columns.reduce(StatementCall(statement)) { call, column in call.bind(column) }
-  }
+  var call: StatementCall { StatementCall(statement).bind(rows) }
 }
 
 extension ArrayElements.ElementType {
@@ -99,7 +85,7 @@ extension MovedTable {
 extension StatementCall {
   /// Inserts all columns of the row's table.
   fileprivate init(valuesOf row: MovedRow) {
-    let none = StatementCall(Statement(nil, ""))
+    let none = StatementCall.row
     switch row {
     case .binding(let binding): self = none.bind(whole: binding).bind(binding.version)
     case .receipt(let bindingID, let receipt): self = none.bind(bindingID).bind(receipt)

@@ -120,7 +120,7 @@ final class BatchWriter {
   /// speaks for one profile in an application (R29), and a ProfileTouchID for one binding (R30): the indexes refuse
   /// others. Only change sets with a binding pay for a savepoint, for which SQLite copies each page that they change.
   private func writeChanges(of changeSet: ChangeSet) throws(SQLiteError) -> Bool {
-    guard changeSet.changes.contains(where: \.putsBinding) else {
+    guard changeSet.changes.contains(where: { $0.putsBinding }) else {
       for change in changeSet.changes { _ = try perform(.write, change) }
       return true
     }

@@ -9,16 +9,6 @@ final class Sweeper {
   /// The number of rows of each table in one step: about a millisecond in total, for which commits wait.
   static let rowsPerStep = 500
 
-  struct Step {
-    private(set) var removedRows = 0
-    private(set) var hasMore = false
-
-    mutating func count(_ removedRows: Int, hasMore: Bool) {
-      self.removedRows += removedRows
-      self.hasMore = self.hasMore || hasMore
-    }
-  }
-
   private struct Expiring {
     /// The key of the first row that one step leaves, if it expired too.
     let selectEnd: Statement
@@ -65,15 +55,16 @@ final class Sweeper {
 
   /// The mark moves with the first step: every key before it reads as used, whether its
   /// row is gone or not.
-  func step(before time: UnixTime) throws(SQLiteError) -> Step {
+  func step(before time: UnixTime) throws(SQLiteError) -> (removedRows: Int, hasMore: Bool) {
     try raiseMark.bind(time).run()
-    var step = Step()
+    var removedRows = 0
+    var hasMore = false
     for table in expiring {
-      let hasMore = try table.step(before: time)
-      step.count(connection.changedRows, hasMore: hasMore)
+      if try table.step(before: time) { hasMore = true }
+      removedRows += connection.changedRows
     }
     try deleteArchivedEvents.run()
-    step.count(connection.changedRows, hasMore: connection.changedRows == Self.rowsPerStep)
-    return step
+    let removedEvents = connection.changedRows
+    return (removedRows + removedEvents, hasMore || removedEvents == Self.rowsPerStep)
   }
 }

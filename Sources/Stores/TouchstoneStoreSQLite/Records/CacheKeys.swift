@@ -16,7 +16,8 @@ extension CacheKey {
   }
 }
 
-/// A key of a binding, a device or a profile.
+/// A key of a binding, a device or a profile. What it does for each look-up is inlined, so that no dictionary is
+/// retained.
 protocol RecordKey: CacheKey {
   associatedtype Record: VersionedRecord
 
@@ -47,10 +48,12 @@ struct ByteString: CacheKey {
 }
 
 extension ByteString: RecordKey {
+  @inline(__always)
   static func withRecords<Result>(
     in partition: inout CommittedState.Partition, _ body: (inout RecentRecords<Self, BindingRecord>) -> Result
   ) -> Result { body(&partition.bindings) }
 
+  @inline(__always)
   func version(in effects: BatchEffects) -> RecordVersion? {
     effects.bindings[self]?.put.map { $0?.value.version ?? 0 }
   }
@@ -85,10 +88,12 @@ extension DeviceKey: RecordKey {
     self.init(vendor: device.vendor, deviceID: device.deviceID)
   }
 
+  @inline(__always)
   static func withRecords<Result>(
     in partition: inout CommittedState.Partition, _ body: (inout RecentRecords<Self, DeviceRecord>) -> Result
   ) -> Result { body(&partition.devices) }
 
+  @inline(__always)
   func version(in effects: BatchEffects) -> RecordVersion? { effects.devices[self].map { $0?.version ?? 0 } }
 
   func read(by reader: RecordReader) throws(SQLiteError) -> DeviceRecord? {
@@ -120,10 +125,12 @@ struct ProfileKey: CacheKey {
 }
 
 extension ProfileKey: RecordKey {
+  @inline(__always)
   static func withRecords<Result>(
     in partition: inout CommittedState.Partition, _ body: (inout RecentRecords<Self, ProfileRecord>) -> Result
   ) -> Result { body(&partition.profiles) }
 
+  @inline(__always)
   func version(in effects: BatchEffects) -> RecordVersion? { effects.profiles[self].map { $0?.version ?? 0 } }
 
   func read(by reader: RecordReader) throws(SQLiteError) -> ProfileRecord? {

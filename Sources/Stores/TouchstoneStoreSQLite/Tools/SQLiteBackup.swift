@@ -1,5 +1,6 @@
 // A copy of the database, made beside a running service, and its way back.
 
+internal import CSQLite
 internal import Glibc
 public import TouchstonePolicy
 public import TouchstoneStore
@@ -119,6 +120,66 @@ public enum SQLiteBackup {
           code: .unwritable,
           message: "\(path) holds \(name): a backup is restored into a directory that is empty, or holds keys alone")
       }
+    }
+  }
+}
+
+extension SQLiteConnection {
+  /// Pages in one step: a megabyte.
+  private static let pagesPerStep: Int32 = 256
+  /// The pause after each step, in which a service on the same disk can use it.
+  private static let pauseMicroseconds: UInt32 = 1_000
+
+  /// Copies the database as it is at the first step, whatever is committed meanwhile. A snapshot delays no commit, but
+  /// keeps the write-ahead log from starting anew until it ends.
+  ///
+  /// - Parameter stepped: called after each step with the number of copied pages.
+  func copy(to destination: SQLiteConnection, stepped: (Int32) -> Void) throws(SQLiteError) {
+    // Without a snapshot each commit by another process would begin the copy anew.
+    try execute("BEGIN; SELECT 1 FROM sqlite_schema")
+    defer { try? execute("ROLLBACK") }
+    guard let backup = sqlite3_backup_init(destination.pointer, "main", pointer, "main") else {
+      throw destination.error(ResultCode(rawValue: sqlite3_extended_errcode(destination.pointer)))
+    }
+    defer { sqlite3_backup_finish(backup) }
+    while true {
+      let code = sqlite3_backup_step(backup, Self.pagesPerStep)
+      if code == SQLITE_DONE { return }
+      guard code == SQLITE_OK else {
+        throw SQLiteError(code: ResultCode(rawValue: code), message: String(cString: sqlite3_errstr(code)))
+      }
+      stepped(Self.pagesPerStep)
+      usleep(Self.pauseMicroseconds)
+    }
+  }
+}
+
+enum FileCopy {
+  private static let bufferBytes = 1 << 20
+
+  /// To a file that is not there yet, for its owner alone. Not synchronized.
+  static func copy(_ source: String, to destination: String) throws(StoreOpenError) {
+    let input = try FileDescriptor(opening: source, flags: O_RDONLY)
+    let output = try FileDescriptor(
+      opening: destination, flags: O_WRONLY | O_CREAT | O_EXCL, mode: DataDirectory.ownerOnlyFile)
+    var buffer = [UInt8](repeating: 0, count: bufferBytes)
+    while true {
+      let count = read(input.number, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw .unwritten(source, errno) }
+      guard count > 0 else { return }
+      try write(buffer[..<count], to: output, destination)
+    }
+  }
+
+  private static func write(
+    _ bytes: ArraySlice<UInt8>, to output: FileDescriptor, _ path: String
+  ) throws(StoreOpenError) {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(output.number, $0.baseAddress, $0.count) }
+      guard count > 0 || errno == EINTR else { throw .unwritten(path, errno) }
+      rest = rest.dropFirst(max(0, count))
     }
   }
 }

@@ -81,8 +81,10 @@ extension EffectiveConfiguration {
 
   private func shown(_ node: YAMLNode, _ setting: ConfigurationSetting) -> PrintedValue {
     if node.place.source == KeySource.environmentVariable { return .text(Self.mask) }
-    if case .store = setting.row.shape, case .server(let kind, let place) = configuration.store, place.hasSecret {
-      return .text("\(kind.name)://\(Self.mask)@\(place)")
+    if case .store = setting.row.shape, case .postgresql(let address) = configuration.store,
+      configuration.store.hasSecret
+    {
+      return .text("\(StoreSetting.postgresName)://\(Self.mask)@\(address)")
     }
     return node.json(setting.row)
   }

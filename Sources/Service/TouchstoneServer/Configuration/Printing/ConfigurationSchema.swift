@@ -63,10 +63,7 @@ package enum ConfigurationSchema {
   }
 
   /// A libpq's URI may begin with either name.
-  private static var storePattern: String {
-    let names = StoreRegistry.serverKinds.map(\.name) + ["postgres"]
-    return "^(\(StoreRegistry.directoryKind.name)$|(\(names.joined(separator: "|")))://)"
-  }
+  private static let storePattern = "^(\(StoreSetting.sqliteName)$|(\(StoreSetting.postgresName)|postgres)://)"
 }
 
 extension ValueShape {

@@ -119,7 +119,7 @@ extension ValueShape {
     case .version: "a version"
     case .path: "a path"
     case .endpoint: Endpoint.form
-    case .store: StoreRegistry.settingForm
+    case .store: StoreSetting.form
     case .list(let shape, let counts): "a list of \(counts.lowerBound) to \(counts.upperBound): \(shape.words)"
     case .either(let shapes): shapes.map(\.words).joined(separator: "; or ")
     case .section: "a mapping"

@@ -136,7 +136,7 @@ extension ValueForm {
 
 extension ValueForm where Value == StoreSetting {
   static var store: ValueForm {
-    ValueForm(.store, print: { if case .directory(let kind) = $0 { kind.name } else { "" } }) { entry, name, reader in
+    ValueForm(.store, print: { $0 == .sqlite ? StoreSetting.sqliteName : "" }) { entry, name, reader in
       guard let text = reader.text(entry.value, name) else { return nil }
       do throws(StoreSetting.Malformed) {
         return try StoreSetting(parsing: text)
