@@ -99,12 +99,11 @@ final class TestClient: Sendable {
   }
 
   func call(
-    _ method: String, _ message: [UInt8] = [], _ metadata: Metadata = [], timeout: Duration? = nil,
-    compression: RPCCompression = .identity
+    _ method: String, _ message: [UInt8] = [], _ metadata: Metadata = [], timeout: Duration? = nil
   ) async throws(RPCError) -> RPCResponse {
     let deadline = timeout.map { MonotonicTime.now().advanced(by: $0) }
     let request = RPCClientRequest(
-      path: "/test/\(method)", message: message, metadata: metadata, deadline: deadline, compression: compression)
+      path: "/test/\(method)", message: message, metadata: metadata, deadline: deadline)
     return try await withCheckedContinuation { done in
       connection.start(request) { done.resume(returning: $0) }
     }.get()

@@ -144,13 +144,12 @@ struct TestStream: Sendable {
 extension TestClient {
   /// - Parameter demand: the number of messages to request at once; `nil` for none.
   func open(
-    _ method: String, metadata: Metadata = Metadata(), timeout: Duration? = nil, demand: Int? = .max,
-    compression: RPCCompression = .identity
+    _ method: String, metadata: Metadata = Metadata(), timeout: Duration? = nil, demand: Int? = .max
   ) -> TestStream {
     let seen = Box<Sighting>()
     let deadline = timeout.map { MonotonicTime.now().advanced(by: $0) }
     let stream = connection.openStream(
-      "/stream/\(method)", metadata: metadata, deadline: deadline, compression: compression
+      "/stream/\(method)", metadata: metadata, deadline: deadline
     ) { _, event in
       switch event {
       case .initialMetadata(let metadata): seen.put(.initialMetadata(metadata))
