@@ -195,7 +195,7 @@ let package = Package(
 
     // What tests share.
     .systemLibrary(name: "CSpawn", path: "Tests/Support/CSpawn"),
-    support("TestSupport", ["CSpawn", "COpenSSL", "CPostgres"]),
+    support("TestSupport", ["CSpawn", "COpenSSL", "CPostgres", "CZlib"]),
     support("RPCLoopback", ["DispatchRPC", "TestSupport"]),
     support("CodecMessages", ["TouchstoneCodec"]),
     support("StoreConformance", ["TouchstoneStore", "TouchstonePolicy", "Encodings"]),

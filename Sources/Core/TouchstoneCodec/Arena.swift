@@ -1,9 +1,7 @@
-// The memory of one call: protobuf-c allocates from it, and it is freed all at once.
-
 internal import CProtobufC
 internal import Glibc
 
-/// A bump allocator with a budget.
+/// The memory of one call: a bump allocator with a budget. protobuf-c allocates from it, and it is freed all at once.
 ///
 /// The first block is kept from call to call, so messages that fit need no malloc. Used by one thread at a time.
 final class Arena {

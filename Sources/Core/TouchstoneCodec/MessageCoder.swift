@@ -1,9 +1,7 @@
-// Bytes ⇄ messages, by protobuf-c, within bounds.
-
 internal import CProtobufC
 
-/// Decodes and encodes messages. It owns the memory for that and reuses it for the next message: keep one for each
-/// event loop or thread.
+/// Decodes and encodes messages by protobuf-c, within bounds. It owns the memory for that and reuses it for the next
+/// message: keep one for each event loop or thread.
 public final class MessageCoder {
   /// gRPC's default limit.
   public static let maximumEncodedBytes = 4 << 20

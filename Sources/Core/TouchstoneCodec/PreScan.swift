@@ -1,8 +1,7 @@
-// Checks on the bytes that protobuf-c does not make, before protobuf-c reads them.
-
 internal import CProtobufC
 
-/// A walk over a message's bytes along its descriptor, without recursion.
+/// A walk over a message's bytes along its descriptor, without recursion, before protobuf-c reads them: it checks what
+/// protobuf-c does not.
 ///
 /// After it, the message is within its limits and well-formed, and protobuf-c reads it as every other implementation
 /// does. Stricter than the protobuf specification in three points, none of which an encoder of proto3 meets:

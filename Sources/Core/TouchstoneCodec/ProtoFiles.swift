@@ -1,8 +1,7 @@
-// The .proto files of this build, as protoc compiled them, for server reflection.
-
 internal import CTouchstoneProto
 
-/// Every file as an encoded google.protobuf.FileDescriptorProto, by its name and by its declarations.
+/// The .proto files of this build, as protoc compiled them, for server reflection. Every file as an encoded
+/// google.protobuf.FileDescriptorProto, by its name and by its declarations.
 ///
 /// Names are compared by their bytes: as texts, two encodings of one name would be equal.
 public struct ProtoFiles: Sendable {

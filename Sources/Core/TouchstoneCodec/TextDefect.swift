@@ -1,6 +1,4 @@
-// The text of a string field: UTF-8 by RFC 3629, without NUL. protobuf-c checks neither.
-
-/// The defect in the bytes of a string field.
+/// The defect in the bytes of a string field, which is UTF-8 by RFC 3629, without NUL. protobuf-c checks neither.
 enum TextDefect {
   /// protobuf-c returns C strings: "admin\0x" would arrive as "admin".
   case nul

@@ -1,8 +1,7 @@
-// Sealing: protects state that the service hands out instead of storing it (R34).
-
 import Crypto
 
-/// Authenticated encryption with AES-256-GCM (NIST SP 800-38D), one derived key per message.
+/// Protects state that the service hands out instead of storing it (R34): authenticated encryption with AES-256-GCM
+/// (NIST SP 800-38D), one derived key per message.
 ///
 ///     version 1 (1 byte) ‖ key id (4) ‖ salt (16) ‖ nonce (12) ‖ ciphertext ‖ tag (16)
 ///

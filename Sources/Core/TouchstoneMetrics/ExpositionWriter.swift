@@ -1,6 +1,5 @@
-// Prometheus's text exposition, version 0.0.4. Pure.
-
-/// Writes families one after the other. A family without a number is left out.
+/// Writes families one after the other in Prometheus's text exposition, version 0.0.4. A family without a number is
+/// left out. Pure.
 struct ExpositionWriter {
   private(set) var text = ""
 

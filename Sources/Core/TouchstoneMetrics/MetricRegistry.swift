@@ -1,9 +1,8 @@
-// Keeps every series of this process, and hands out what counts them.
-
 package import CoreMetrics
 internal import Synchronization
 
-/// The backend of swift-metrics: it keeps counters, gauges and histograms of known families, and shows them as text.
+/// The backend of swift-metrics: it keeps every series of this process, counters, gauges and histograms of known
+/// families, and shows them as text.
 ///
 /// Counters are made once and kept by their owners: making one takes a lock, counting takes none. A registry belongs to
 /// one service, so that several services in one process (tests) count apart.
@@ -140,5 +139,45 @@ package struct MetricSample: Sendable, Hashable {
 
   package init(_ number: Double, _ values: String...) {
     (self.number, self.values) = (number, values)
+  }
+}
+
+/// One series: the same labels, counted in one cell or in one for each thread.
+struct MetricSeries: Sendable {
+  enum Cell: Sendable {
+    case counter(CounterCell)
+    case gauge(GaugeCell)
+    case histogram(HistogramCell)
+
+    fileprivate init(_ kind: MetricFamily.Kind, isConfined: Bool) {
+      switch kind {
+      case .counter: self = .counter(CounterCell(isConfined: isConfined))
+      case .gauge: self = .gauge(GaugeCell())
+      case .histogram(let buckets): self = .histogram(HistogramCell(buckets, isConfined: isConfined))
+      }
+    }
+  }
+
+  let values: [String]
+  /// All that have no cell of their own count in this one.
+  private var shared: Cell?
+  private var confined: [Cell] = []
+
+  init(values: [String]) {
+    self.values = values
+  }
+
+  var cells: [Cell] { (shared.map { [$0] } ?? []) + confined }
+
+  mutating func cell(_ kind: MetricFamily.Kind, isConfined: Bool) -> Cell {
+    if isConfined, kind != .gauge {
+      let cell = Cell(kind, isConfined: true)
+      confined.append(cell)
+      return cell
+    }
+    if let shared { return shared }
+    let cell = Cell(kind, isConfined: false)
+    shared = cell
+    return cell
   }
 }

@@ -1,6 +1,5 @@
-// The traced calls that wait for the collector, and when they are sent. Pure.
-
-/// Sends one batch at a time. A batch that the collector did not take for now stays, and is sent again after a while.
+/// The traced calls that wait for the collector, and when they are sent: one batch at a time. A batch that the
+/// collector did not take for now stays, and is sent again after a while. Pure.
 package struct SpanQueue: Sendable {
   /// Calls that wait. Some 3 MB; two seconds at the sampler's bound.
   package static let maximumCalls = 2_048

@@ -1,7 +1,5 @@
-// Which calls are traced. Pure.
-
-/// Takes a part of the calls that begin a trace, and the calls whose caller keeps its trace; of either no more than a
-/// bound.
+/// Which calls are traced: a part of the calls that begin a trace, and the calls whose caller keeps its trace; of
+/// either no more than a bound. Pure.
 package struct SpanSampler: Sendable {
   /// So many calls of each kind are traced in a second, at most. A traced call costs some 15 µs with its export, so a
   /// caller that has all of its calls sampled takes at most 1.5 % of a core.

@@ -1,4 +1,5 @@
-// Which handler answers which request.
+internal import DispatchRPC
+internal import Synchronization
 
 /// The handlers of one address, by path and method. A path is compared as it is sent: nothing in it is decoded.
 package struct HTTPRouter: Sendable {
@@ -39,5 +40,27 @@ package struct HTTPRouter: Sendable {
     if let route = methods[method == "HEAD" ? "GET" : method] { return .route(route) }
     let allowed = methods.keys.flatMap { $0 == "GET" ? ["GET", "HEAD"] : [$0] }
     return .notAllowed(allowed.sorted())
+  }
+}
+
+/// Takes the answer to one request, from any thread. If it is dropped without one, the client gets 500.
+package final class HTTPExchange: Sendable {
+  private let connection: LoopConfined<HTTPConnection>
+  private let request: Int
+  private let isAnswered = Atomic<Bool>(false)
+
+  init(_ connection: LoopConfined<HTTPConnection>, _ request: Int) {
+    self.connection = connection
+    self.request = request
+  }
+
+  deinit {
+    answer(.text(.serverError))
+  }
+
+  /// The first answer counts.
+  package func answer(_ response: HTTPResponse) {
+    guard !isAnswered.exchange(true, ordering: .relaxed) else { return }
+    connection.execute { [request] in $0.answer(response, to: request) }
   }
 }

@@ -1,5 +1,3 @@
-// The HTTP server: listening sockets in front, an event loop behind each of them, and an orderly end.
-
 package import DispatchRPC
 internal import Glibc
 internal import Synchronization

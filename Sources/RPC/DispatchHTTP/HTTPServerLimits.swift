@@ -1,6 +1,4 @@
-// The server's bounds, each with its reason.
-
-/// The bounds that a server sets the clients of each of its addresses.
+/// The bounds that a server sets the clients of each of its addresses, each with its reason.
 package struct HTTPServerLimits: Sendable {
   // MARK: Connections
 

@@ -86,3 +86,34 @@ public final class ConnectionPool<Connection: PooledConnection>: Sendable {
     core.endpoints
   }
 }
+
+/// Why a request got no lease. In every case nothing was sent anywhere.
+public enum PoolError: Error, Sendable, Hashable {
+  /// Its deadline came first. `lastFailure`: why the last attempt to connect failed, if nothing is connected.
+  case timedOut(lastFailure: String?)
+  /// Nothing is connected, the next attempt is some time away, and the request would not wait for it.
+  case unreachable(lastFailure: String)
+  /// `PoolConfiguration.maximumWaiting` requests wait already.
+  case tooManyWaiting
+  /// By `LeaseRequest.cancel()`.
+  case cancelled
+  /// The pool takes no more requests.
+  case draining
+}
+
+/// The pool at one moment.
+public struct PoolStatistics: Sendable, Hashable {
+  public var connecting = 0
+  /// Take new leases.
+  public var serving = 0
+  /// Carry what they have and take no new leases.
+  public var goingAway = 0
+  /// Told to close, not closed yet.
+  public var closing = 0
+  /// Leases out, whatever their connections are doing.
+  public var leased = 0
+  /// Leases that the serving connections can carry together.
+  public var capacity = 0
+  /// Requests in the queue.
+  public var waiting = 0
+}

@@ -1,5 +1,3 @@
-// The protocol between the pool and its connections.
-
 /// A connection that carries `capacity` leases at a time: 1 for PostgreSQL, SETTINGS_MAX_CONCURRENT_STREAMS for HTTP/2.
 ///
 /// It reports through the closure it was made with, on any thread, and not before `connect()`.

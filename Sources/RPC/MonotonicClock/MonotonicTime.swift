@@ -1,9 +1,8 @@
-// A point on the machine's monotonic clock. All deadlines and timers of the transport and the pool are written in it.
-
 import Glibc
 
-/// Nanoseconds on `CLOCK_MONOTONIC`, which never steps back. Two points compare only within one boot of one machine, so
-/// none is ever sent to a peer. Its names are those of the standard library's instants.
+/// A point on the machine's monotonic clock: nanoseconds on `CLOCK_MONOTONIC`, which never steps back. Two points
+/// compare only within one boot of one machine, so none is ever sent to a peer. Its names are those of the standard
+/// library's instants.
 public struct MonotonicTime: Comparable, Hashable, Sendable {
   public var nanoseconds: UInt64
 

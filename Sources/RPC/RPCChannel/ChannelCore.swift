@@ -128,3 +128,10 @@ extension RPCError {
     return error
   }
 }
+
+/// The counts of a channel's calls, to which all threads add.
+final class CallCounters: Sendable {
+  let attempts = Atomic(0)
+  let retries = Atomic(0)
+  let failures = Atomic(0)
+}

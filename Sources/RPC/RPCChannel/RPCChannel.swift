@@ -1,10 +1,8 @@
-// gRPC's channel: calls to a target, whichever of its addresses, connections and attempts serve them.
-
-internal import DispatchPool
+public import DispatchPool
 public import DispatchRPC
 internal import Synchronization
 
-/// Calls one target over pooled HTTP/2 connections.
+/// gRPC's channel: calls to one target over pooled HTTP/2 connections.
 ///
 /// The target is `host:port`, `[IPv6 address]:port`, `dns:///host:port`, `ipv4:address:port`, `ipv6:[address]:port` or
 /// `unix:path`; several of one kind are separated by commas (grpc/grpc doc/naming.md).
@@ -93,4 +91,15 @@ public final class RPCChannel: Sendable {
       attempts: core.counters.attempts.load(ordering: .relaxed),
       retries: core.counters.retries.load(ordering: .relaxed))
   }
+}
+
+/// A channel at one moment.
+public struct RPCChannelStatistics: Sendable, Hashable {
+  /// Connections and streams, of all addresses together. A lease is a running attempt at a call.
+  public var connections: PoolStatistics
+  /// Calls and streams since the start that ended with another status than OK.
+  public var failures: Int
+  /// Sent since the start, or tried to; with retries and with calls that were sent again since they never arrived.
+  public var attempts: Int
+  public var retries: Int
 }

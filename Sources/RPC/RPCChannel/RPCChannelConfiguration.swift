@@ -34,9 +34,6 @@ public struct RPCChannelConfiguration: Sendable {
   public var methods: [String: RPCMethodPolicy] = [:]
   /// `nil`: retries are bounded by their policies alone.
   public var throttling: RPCRetryThrottling?
-  /// A stream that may be retried keeps what it has sent, up to so many bytes, to send it again. Beyond that it is not
-  /// retried. 256 KiB is what other gRPC clients keep.
-  public var retryBufferBytesPerStream = 256 << 10
   /// Is told of each call and each attempt. `nil`: nothing is measured.
   public var observer: (any RPCChannelObserver)?
   /// Lets `authorization` travel unencrypted to other machines. A listener on the way has the key then.

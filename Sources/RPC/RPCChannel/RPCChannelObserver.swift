@@ -1,5 +1,3 @@
-// The events of a channel's calls, for metrics.
-
 public import DispatchRPC
 
 /// Receives what becomes of a channel's calls and of the attempts at them, as gRPC's proposal A66 measures them. From

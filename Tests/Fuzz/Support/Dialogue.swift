@@ -1,5 +1,7 @@
 // Frames (RFC 9113) out of an input's bytes: near enough to what a client says that much of it is taken seriously.
 
+import TestSupport
+
 @testable import DispatchRPC
 
 /// Writes frames one after the other. Each is a kind, which is the frame's type where HTTP/2 has it, and what the kind
@@ -77,7 +79,7 @@ struct Dialogue {
   /// Many in gzip, which the input could hardly hit upon.
   private mutating func addZeros(_ input: inout ByteReader) {
     let (stream, flags) = (stream(&input), input.byte())
-    var message = Gzip().deflate([UInt8](repeating: 0, count: (input.number(below: 128) + 1) * 64)) ?? []
+    var message = gzipped([UInt8](repeating: 0, count: (input.number(below: 128) + 1) * 64))
     if flags & 2 != 0 { message[Int(input.byte()) % message.count] ^= 1 << (input.byte() & 7) }
     if flags & 4 != 0 { message = Array(message.prefix(Int(input.byte()))) }
     add(0, flags & Self.endStream, stream, [1] + Self.bigEndian(UInt32(message.count)) + message)

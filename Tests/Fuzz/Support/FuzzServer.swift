@@ -128,8 +128,7 @@ extension FuzzServer {
   private static func router(_ keeper: Keeper) -> RPCRouter {
     var router = RPCRouter()
     router.register("/f/Echo") { call, message in
-      call.respond(
-        Array(message), initialMetadata: call.metadata, trailingMetadata: call.metadata, compression: .gzip)
+      call.respond(Array(message), initialMetadata: call.metadata, trailingMetadata: call.metadata)
     }
     router.register("/f/Fail") { call, _ in
       call.fail(RPCError(code: .aborted, message: "grüße, 100 %\n", metadata: call.metadata))
@@ -147,7 +146,7 @@ extension FuzzServer {
       }
     }
     router.registerBidirectional("/f/Chat") { stream in
-      stream.sendInitialMetadata([], compression: .gzip)
+      stream.sendInitialMetadata([])
       stream.request(1)
       return { stream, event in
         switch event {

@@ -62,7 +62,6 @@ private final class FuzzClient: Sendable {
     _ transport: LoopConfined<ScriptedTransport>, _ endings: Endings
   ) -> LoopConfined<ClientConnection> {
     var configuration = RPCClientConfiguration()
-    configuration.acceptsCompression = true
     configuration.maxResponseMessageBytes = 4 << 10
     configuration.maxHeaderListBytes = 1 << 10
     let connection = loop.sync {
@@ -86,10 +85,10 @@ private final class FuzzClient: Sendable {
       for index in 0..<2 {
         let request = RPCClientRequest(path: "/f/Echo", message: [1, 2, 3], metadata: [("key", "value")])
         let call = RPCClientCall(slot)
-        connection.value.start(request, call: call, completion: .result { _ in endings.callEnded(index) })
+        connection.value.start(request, call: call, completion: { _, _ in endings.callEnded(index) })
       }
       let stream = RPCClientStream(
-        loop: loop, configuration: RPCClientConfiguration(), compression: .gzip,
+        loop: loop, configuration: RPCClientConfiguration(),
         events: { stream, event in
           switch event {
           case .end: endings.callEnded(2)

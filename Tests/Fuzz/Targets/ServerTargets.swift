@@ -43,7 +43,7 @@ extension FuzzTarget {
       case 0xEA: (call as? RPCServerStream)?.send([UInt8](repeating: 0, count: amount * 40))
       case 0xEB: (call as? RPCServerStream)?.finish()
       case 0xEC: (call as? RPCServerStream)?.fail(RPCError(code: .dataLoss, message: ""))
-      case 0xED: (call as? RPCServerStream)?.sendInitialMetadata([("a", "b")], compression: .gzip)
+      case 0xED: (call as? RPCServerStream)?.sendInitialMetadata([("a", "b")])
       case 0xEE: (call as? RPCServerCall)?.respond([UInt8](repeating: 0, count: amount * 40))
       case 0xEF: (call as? RPCServerCall)?.fail(RPCError(code: .ok, message: String(repeating: "%", count: amount)))
       case 0xF0: connection.close(after: .zero)

@@ -12,9 +12,9 @@ struct TestChannel: Sendable {
   }
 
   func call(
-    _ method: TestMethod, _ message: [UInt8], metadata: Metadata = Metadata(), compression: RPCCompression = .identity
+    _ method: TestMethod, _ message: [UInt8], metadata: Metadata = Metadata()
   ) async throws(RPCError) -> RPCResponse {
-    let options = RPCCallOptions(waitForReady: true, metadata: metadata, compression: compression)
+    let options = RPCCallOptions(waitForReady: true, metadata: metadata)
     return try await channel.call(method.path, message, options: options)
   }
 
@@ -29,16 +29,14 @@ struct TestChannel: Sendable {
 
   /// Messages are asked for one by one, as the case awaits them.
   func open(
-    _ method: TestMethod, metadata: Metadata = Metadata(), timeout: Duration? = nil,
-    compression: RPCCompression = .identity
+    _ method: TestMethod, metadata: Metadata = Metadata(), timeout: Duration? = nil
   ) -> Conversation {
-    let options = RPCCallOptions(
-      timeout: timeout, waitForReady: true, metadata: metadata, compression: compression)
+    let options = RPCCallOptions(timeout: timeout, waitForReady: true, metadata: metadata)
     let (events, source) = AsyncStream<Conversation.Event>.makeStream()
-    let stream = channel.openStream(method.path, options: options) { stream, event in
+    let stream = channel.openStream(method.path, options: options) { _, event in
       switch event {
       case .initialMetadata(let metadata): source.yield(.initialMetadata(metadata))
-      case .message(let bytes): source.yield(.message(Array(bytes), wasCompressed: stream.messageWasCompressed))
+      case .message(let bytes): source.yield(.message(Array(bytes)))
       case .writable: break
       case .end(let outcome): source.yield(.end(outcome))
       }
@@ -55,15 +53,13 @@ struct TestChannel: Sendable {
 final class Conversation {
   enum Event: Sendable {
     case initialMetadata(Metadata)
-    case message([UInt8], wasCompressed: Bool)
+    case message([UInt8])
     case end(Result<Metadata, RPCError>)
   }
 
   private let stream: RPCChannelStream
   private var events: AsyncStream<Event>.AsyncIterator
   private(set) var initialMetadata = Metadata()
-  /// The last one that was read.
-  private(set) var messageWasCompressed = false
   private var outcome: Result<Metadata, RPCError>?
 
   init(stream: RPCChannelStream, events: AsyncStream<Event>) {
@@ -71,8 +67,8 @@ final class Conversation {
     self.events = events.makeAsyncIterator()
   }
 
-  func send(_ message: some WireMessage, compressed: Bool = true) {
-    stream.send(message.encoded(), compressed: compressed)
+  func send(_ message: some WireMessage) {
+    stream.send(message.encoded())
   }
 
   func finishSending() {
@@ -89,9 +85,7 @@ final class Conversation {
     while outcome == nil, let event = await events.next(isolation: #isolation) {
       switch event {
       case .initialMetadata(let metadata): initialMetadata = metadata
-      case .message(let message, let wasCompressed):
-        messageWasCompressed = wasCompressed
-        return message
+      case .message(let message): return message
       case .end(let end): outcome = end
       }
     }

@@ -23,7 +23,6 @@ struct TestClient: Sendable {
     var configuration = RPCChannelConfiguration()
     // As gRPC's channels have it: calls wait where a server allows no more of them.
     configuration.maximumConnections = 1
-    configuration.connection.acceptsCompression = true
     // Foreign servers take all calls of concurrent_large_unary at once, and answer them all.
     configuration.connection.maxUnreadBytesPerConnection =
       UnaryCases.concurrentCalls * 2 * Int(UnaryCases.responseBytes)
@@ -62,10 +61,6 @@ enum TestCases {
     "cancel_after_begin": StreamCases.cancelAfterBegin,
     "cancel_after_first_response": StreamCases.cancelAfterFirstResponse,
     "timeout_on_sleeping_server": StreamCases.timeoutOnSleepingServer,
-    "client_compressed_unary": CompressionCases.clientUnary,
-    "server_compressed_unary": CompressionCases.serverUnary,
-    "client_compressed_streaming": CompressionCases.clientStreaming,
-    "server_compressed_streaming": CompressionCases.serverStreaming,
     "slow_consumer": StreamCases.slowConsumer,
     "rpc_soak": SoakCases.oneChannel,
     "channel_soak": SoakCases.channelForEach,

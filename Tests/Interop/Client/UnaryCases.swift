@@ -83,10 +83,9 @@ extension UnaryCases {
   }
 
   static func call(
-    _ channel: TestChannel, _ request: SimpleRequest, metadata: Metadata = Metadata(),
-    compression: RPCCompression = .identity
+    _ channel: TestChannel, _ request: SimpleRequest, metadata: Metadata = Metadata()
   ) async throws -> (response: SimpleResponse, raw: RPCResponse) {
-    let raw = try await channel.call(.unaryCall, request.encoded(), metadata: metadata, compression: compression)
+    let raw = try await channel.call(.unaryCall, request.encoded(), metadata: metadata)
     return (try SimpleResponse(decoding: raw.message), raw)
   }
 

@@ -64,7 +64,7 @@ final class ResponseSequence: @unchecked Sendable {
     do throws(RPCError) {
       var response = StreamingOutputCallResponse()
       response.payload = try Payload(ofSize: parameters.size)
-      stream.send(response.encoded(), compressed: parameters.compressed?.value == true)
+      stream.send(response.encoded())
       return true
     } catch {
       stream.fail(error)

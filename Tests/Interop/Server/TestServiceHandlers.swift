@@ -34,8 +34,6 @@ extension TestServiceHandlers {
       response.payload = try Payload(ofSize: request.responseSize)
       if request.fillServerID { response.serverID = serverID }
       return response
-    } compression: {
-      $0.responseCompressed?.value == true ? .gzip : .identity
     }
   }
 
@@ -48,16 +46,13 @@ extension TestServiceHandlers {
 
   private static func answer<Request: WireMessage>(
     _ call: RPCServerCall, _ message: UnsafeRawBufferPointer,
-    _ body: (Request) throws(RPCError) -> some WireMessage,
-    compression: (Request) -> RPCCompression = { _ in .identity }
+    _ body: (Request) throws(RPCError) -> some WireMessage
   ) {
     let metadata = call.metadata
     do throws(RPCError) {
-      let request: Request = try decode(message)
-      let response = try body(request)
+      let response = try body(decode(message))
       call.respond(
-        response.encoded(), initialMetadata: metadata.echoedHeader, trailingMetadata: metadata.echoedTrailer,
-        compression: compression(request))
+        response.encoded(), initialMetadata: metadata.echoedHeader, trailingMetadata: metadata.echoedTrailer)
     } catch {
       call.fail(error)
     }
@@ -78,8 +73,7 @@ extension TestServiceHandlers {
   private static func streamingOutputCall(
     _ stream: RPCServerStream, _ message: UnsafeRawBufferPointer
   ) -> RPCServerStream.EventHandler {
-    // Which of its messages are compressed is said for each; that any may be goes out with the header.
-    let responses = ResponseSequence(trailer: echoMetadata(on: stream, compression: .gzip))
+    let responses = ResponseSequence(trailer: echoMetadata(on: stream))
     responses.take(message, on: stream)
     responses.finish(on: stream)
     return { stream, event in
@@ -127,11 +121,9 @@ extension TestServiceHandlers {
   }
 
   /// Sends the header at once, as the client may wait for it; returns the trailer.
-  private static func echoMetadata(
-    on stream: RPCServerStream, compression: RPCCompression = .identity
-  ) -> Metadata {
+  private static func echoMetadata(on stream: RPCServerStream) -> Metadata {
     let metadata = stream.metadata
-    stream.sendInitialMetadata(metadata.echoedHeader, compression: compression)
+    stream.sendInitialMetadata(metadata.echoedHeader)
     return metadata.echoedTrailer
   }
 }

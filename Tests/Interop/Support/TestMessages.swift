@@ -60,7 +60,6 @@ public struct EchoStatus: WireMessage {
 public struct SimpleRequest: WireMessage {
   public var responseSize: Int32 = 0
   public var payload: Payload?
-  public var responseCompressed: BoolValue?
   public var responseStatus: EchoStatus?
   public var expectCompressed: BoolValue?
   public var fillServerID = false
@@ -71,7 +70,6 @@ public struct SimpleRequest: WireMessage {
     switch field {
     case 2: responseSize = try value.int32()
     case 3: payload = try value.message()
-    case 6: responseCompressed = try value.message()
     case 7: responseStatus = try value.message()
     case 8: expectCompressed = try value.message()
     case 9: fillServerID = try value.bool()
@@ -82,7 +80,6 @@ public struct SimpleRequest: WireMessage {
   public func write(to writer: inout WireWriter) {
     writer.int32(2, responseSize)
     writer.message(3, payload)
-    writer.message(6, responseCompressed)
     writer.message(7, responseStatus)
     writer.message(8, expectCompressed)
     writer.bool(9, fillServerID)
@@ -145,19 +142,14 @@ public struct StreamingInputCallResponse: WireMessage {
 public struct ResponseParameters: WireMessage {
   public var size: Int32 = 0
   public var intervalMicroseconds: Int32 = 0
-  public var compressed: BoolValue?
 
   public init() {}
-  public init(size: Int32, compressed: Bool? = nil) {
-    self.size = size
-    self.compressed = compressed.map { BoolValue($0) }
-  }
+  public init(size: Int32) { self.size = size }
 
   public mutating func take(_ field: Int, _ value: WireValue) throws(MalformedMessage) {
     switch field {
     case 1: size = try value.int32()
     case 2: intervalMicroseconds = try value.int32()
-    case 3: compressed = try value.message()
     default: break
     }
   }
@@ -165,7 +157,6 @@ public struct ResponseParameters: WireMessage {
   public func write(to writer: inout WireWriter) {
     writer.int32(1, size)
     writer.int32(2, intervalMicroseconds)
-    writer.message(3, compressed)
   }
 }
 

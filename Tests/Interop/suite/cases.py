@@ -26,7 +26,7 @@ CLIENT_LACKS = {
                "channel_soak"},
     "go": {*COMPRESSION, "half_duplex", "slow_consumer", "concurrent_large_unary", "rpc_soak", "channel_soak"},
     "cpp": {"concurrent_large_unary"},
-    "ours": set(),
+    "ours": set(COMPRESSION),
 }
 
 #: By the server's program, with what it does instead.
@@ -45,7 +45,7 @@ SERVER_LACKS = {
         "pick_first_unary": NO_SERVER_ID,
     },
     "cpp": {"pick_first_unary": NO_SERVER_ID},
-    "ours": {},
+    "ours": {"server_compressed_unary": NO_COMPRESSION, "server_compressed_streaming": NO_COMPRESSION},
 }
 
 #: Where the default is not enough.

@@ -13,7 +13,7 @@ private let retried = RPCCallOptions(
 
 /// Fails so many times, then answers with what it saw of `grpc-previous-rpc-attempts`.
 private func failing(
-  _ times: Int, _ code: RPCCode = .unavailable, metadata: Metadata = [], afterMetadata: Bool = false
+  _ times: Int, _ code: RPCCode = .unavailable, metadata: Metadata = []
 ) throws -> Loopback {
   let calls = Atomic(0)
   return try Loopback { router in
@@ -23,24 +23,6 @@ private func failing(
         return call.respond(Array((call.metadata("grpc-previous-rpc-attempts") ?? "none").utf8))
       }
       call.fail(RPCError(code: code, message: "failure \(number)", metadata: metadata))
-    }
-    router.registerBidirectional("/test/FlakyChat") { stream in
-      let number = calls.add(1, ordering: .relaxed).oldValue
-      let previous = stream.metadata("grpc-previous-rpc-attempts") ?? "none"
-      stream.request(.max)
-      let total = Atomic(0)
-      return { stream, event in
-        switch event {
-        case .message(let bytes): total.add(bytes.count, ordering: .relaxed)
-        case .writable: break
-        case .end where number < times:
-          if afterMetadata { stream.sendInitialMetadata([]) }
-          stream.fail(RPCError(code: code, message: "failure \(number)"))
-        case .end:
-          stream.send(Array("\(previous) \(total.load(ordering: .relaxed))".utf8))
-          stream.finish()
-        }
-      }
     }
   }
 }
@@ -113,41 +95,21 @@ private func failing(
   }
 }
 
-@Suite struct StreamRetryTests {
-  @Test func whatWasSentIsSentAgain() async throws {
-    let server = try failing(2)
+@Suite struct StreamAttemptTests {
+  @Test("A stream is tried once, whatever the policy says")
+  func once() async throws {
+    let server = try Loopback { router in
+      router.registerBidirectional("/test/FailChat") { stream in
+        stream.fail(RPCError(code: .unavailable, message: "not now"))
+        return { _, _ in }
+      }
+    }
     let channel = RPCChannel(target: server.target)
-    let (stream, seen) = channel.openStream("/test/FlakyChat", retried)
-    stream.request(1)
-    for _ in 0..<3 { stream.send([1, 2]) }
+    let (stream, seen) = channel.openStream("/test/FailChat", retried)
     stream.finishSending()
-    #expect(await seen.next() == .initialMetadata([]))
-    #expect(await seen.next() == .message(Array("2 6".utf8)))
-    #expect(await seen.next() == .end(.success([])))
-    await server.stop()
-  }
-
-  @Test func whatBeganToAnswerIsNotRetried() async throws {
-    let server = try failing(2, afterMetadata: true)
-    let channel = RPCChannel(target: server.target)
-    let (stream, seen) = channel.openStream("/test/FlakyChat", retried)
-    stream.finishSending()
-    #expect(await seen.next() == .initialMetadata([]))
-    let error = await seen.failure()
-    #expect(error?.message == "failure 0" && error?.progress == .answered)
-    #expect(channel.statistics.retries == 0)
-    await server.stop()
-  }
-
-  @Test func whatIsTooMuchToKeepIsNotRetried() async throws {
-    let server = try failing(1)
-    var configuration = RPCChannelConfiguration()
-    configuration.retryBufferBytesPerStream = 1000
-    let channel = RPCChannel(target: server.target, configuration: configuration)
-    let (stream, seen) = channel.openStream("/test/FlakyChat", retried)
-    stream.send([UInt8](repeating: 0, count: 1001))
-    stream.finishSending()
-    #expect(await seen.failure()?.message == "failure 0")
+    guard case .end(.failure(let error)) = await seen.next() else { return #expect(Bool(false)) }
+    #expect(error.message == "not now")
+    #expect(channel.statistics.attempts == 1)
     await server.stop()
   }
 }
@@ -192,18 +154,6 @@ private func failing(
 }
 
 @Suite struct CancelledStreamTests {
-  @Test func isNotRetriedWhateverThePolicySays() async throws {
-    let server = try Loopback()
-    let channel = RPCChannel(target: server.target)
-    let policy = RPCRetryPolicy(initialBackoff: .milliseconds(1), retryableCodes: [.cancelled])
-    let (stream, seen) = channel.openStream("/stream/Hold", RPCCallOptions(attempts: .retry(policy)))
-    _ = await server.heldStreams.next()
-    stream.cancel()
-    #expect(await seen.failure()?.code == .cancelled)
-    #expect(channel.statistics.attempts == 1)
-    await server.stop()
-  }
-
   /// It is cancelled just when the stream that it waits for is handed to it. Each round awaits a dozen times, and each
   /// of these waits behind other tests: 200 rounds took more than a minute on a machine with ten times more work than
   /// cores.

@@ -12,12 +12,11 @@ extension RetryStateMachine {
   /// Without throttling, at the middle of the jitter.
   fileprivate mutating func fail(
     _ code: RPCCode = .unavailable, _ progress: RPCProgress = .sent, pushback: AttemptFailure.Pushback = .none,
-    isCommitted: Bool = false, jitter: Double = 0
+    jitter: Double = 0
   ) -> OnFailure {
     var throttle: RetryThrottle?
     return attemptFailed(
-      AttemptFailure(code: code, progress: progress, pushback: pushback), isCommitted: isCommitted,
-      throttle: &throttle, jitter: jitter)
+      AttemptFailure(code: code, progress: progress, pushback: pushback), throttle: &throttle, jitter: jitter)
   }
 }
 
@@ -49,8 +48,6 @@ extension RetryStateMachine {
   @Test func whatBeganToAnswerIsNotRetried() {
     var machine = RetryStateMachine(policy)
     #expect(machine.fail(.unavailable, .answered) == .fail)
-    #expect(machine.fail(isCommitted: true) == .fail)
-    #expect(machine.fail(.unavailable, .unsent, isCommitted: true) == .fail)
   }
 
   // MARK: Transparent retries
@@ -130,7 +127,7 @@ extension RetryStateMachine {
   private func fail(_ machine: inout RetryStateMachine, _ throttle: inout RetryThrottle?, _ failure: AttemptFailure)
     -> RetryStateMachine.OnFailure
   {
-    machine.attemptFailed(failure, isCommitted: false, throttle: &throttle, jitter: 0)
+    machine.attemptFailed(failure, throttle: &throttle, jitter: 0)
   }
 
   @Test func halfTheTokensEndRetriesAndSuccessesBringThemBack() {

@@ -33,12 +33,11 @@ public final class TestClient: Sendable {
   }
 
   public func call(
-    _ method: String, _ message: [UInt8] = [], _ metadata: Metadata = [], timeout: Duration? = nil,
-    compression: RPCCompression = .identity
+    _ method: String, _ message: [UInt8] = [], _ metadata: Metadata = [], timeout: Duration? = nil
   ) async throws(RPCError) -> RPCResponse {
     let deadline = timeout.map { MonotonicTime.now().advanced(by: $0) }
     let request = RPCClientRequest(
-      path: "/test/\(method)", message: message, metadata: metadata, deadline: deadline, compression: compression)
+      path: "/test/\(method)", message: message, metadata: metadata, deadline: deadline)
     return try await withCheckedContinuation { done in
       connection.start(request) { done.resume(returning: $0) }
     }.get()
@@ -47,10 +46,10 @@ public final class TestClient: Sendable {
   /// Returns the error of a call that must fail.
   public func failure(
     _ method: String, _ message: [UInt8] = [], _ metadata: Metadata = [], timeout: Duration? = nil,
-    compression: RPCCompression = .identity, sourceLocation: SourceLocation = #_sourceLocation
+    sourceLocation: SourceLocation = #_sourceLocation
   ) async -> RPCError {
     do throws(RPCError) {
-      let response = try await call(method, message, metadata, timeout: timeout, compression: compression)
+      let response = try await call(method, message, metadata, timeout: timeout)
       Issue.record("expected an error, not \(response.message.count) bytes", sourceLocation: sourceLocation)
       return RPCError(code: .ok, message: "")
     } catch {
@@ -105,13 +104,12 @@ public final class TestClient: Sendable {
 
   /// - Parameter demand: the number of messages to request at once; `nil` for none.
   public func open(
-    _ method: String, metadata: Metadata = Metadata(), timeout: Duration? = nil, demand: Int? = .max,
-    compression: RPCCompression = .identity
+    _ method: String, metadata: Metadata = Metadata(), timeout: Duration? = nil, demand: Int? = .max
   ) -> TestStream {
     let seen = Box<Sighting>()
     let deadline = timeout.map { MonotonicTime.now().advanced(by: $0) }
     let stream = connection.openStream(
-      "/stream/\(method)", metadata: metadata, deadline: deadline, compression: compression
+      "/stream/\(method)", metadata: metadata, deadline: deadline
     ) { _, event in seen.put(Sighting(event)) }
     if let demand { stream.request(demand) }
     return TestStream(client: self, stream: stream, seen: seen)

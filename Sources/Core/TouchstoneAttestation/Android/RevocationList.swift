@@ -1,6 +1,5 @@
-// Google's list of revoked certificates of Android's hardware.
-
-/// As android.googleapis.com/attestation/status publishes it.
+/// Google's list of revoked certificates of Android's hardware, as android.googleapis.com/attestation/status publishes
+/// it.
 package struct RevocationList: Decodable, Sendable {
   /// In lower-case hexadecimal, without zeros in front, as `Certificate.serialNumber`.
   package let serialNumbers: Set<String>

@@ -1,8 +1,7 @@
-// Signatures of authorities, which come again: phones of one make share the certificates above their own.
-
 internal import Crypto
 
-/// One signature that is right: that of a certificate, by its bytes, under its issuer's key.
+/// A signature of an authority, which comes again: phones of one make share the certificates above their own. One
+/// signature that is right: that of a certificate, by its bytes, under its issuer's key.
 package struct AuthoritySignature: Sendable {
   /// To read one costs more than to verify a signature.
   package let certificate: Certificate

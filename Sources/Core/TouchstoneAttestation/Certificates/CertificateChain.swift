@@ -1,6 +1,4 @@
-// From a leaf to a root that is trusted.
-
-/// Certificates of a proof, leaf first.
+/// Certificates of a proof, from the leaf to a root that is trusted.
 package struct CertificateChain: Sendable {
   /// Android's have five, with the root; a sixth is in sight.
   package static let maximumCount = 8

@@ -1,6 +1,5 @@
-// A browser's data about a ceremony (WebAuthn Level 3 §5.8.1).
-
-/// The members that count. Others may stand beside them; `tokenBinding` of Level 1 is one of these since Level 3.
+/// A browser's data about a ceremony (WebAuthn Level 3 §5.8.1): the members that count. Others may stand beside them;
+/// `tokenBinding` of Level 1 is one of these since Level 3.
 struct ClientData: Sendable {
   let type: String
   /// Base64url without padding.

@@ -1,8 +1,7 @@
-// Reading the ASN.1 inside certificates' extensions, on swift-asn1.
-
 internal import SwiftASN1
 
-/// One value in DER. If it cannot be read, its functions throw the reason that its reader gave.
+/// One value in DER, as the ASN.1 inside certificates' extensions has it, on swift-asn1. If it cannot be read, its
+/// functions throw the reason that its reader gave.
 struct DERNode {
   let node: ASN1Node
   let reason: ProofError.Reason

@@ -1,5 +1,3 @@
-// JSON (RFC 8259), read strictly: text that two readers could understand differently is refused.
-
 indirect enum JSONValue: Sendable, Equatable {
   case object([String: JSONValue])
   case array([JSONValue])
@@ -10,7 +8,8 @@ indirect enum JSONValue: Sendable, Equatable {
   case null
 }
 
-/// Reads one value that takes all bytes. Each name of an object stands once, also where an escape writes it.
+/// Reads one value of JSON (RFC 8259) that takes all bytes. Strict: text that two readers could understand differently
+/// is refused. Each name of an object stands once, also where an escape writes it.
 struct JSONReader {
   /// Client data nests two deep; an extension may add some.
   private static let maximumDepth = 16

@@ -1,8 +1,7 @@
-// The keys that sign accounts of removed content in the audit log, and those that verify the signatures (R41).
-
 import Crypto
 
-/// One key signs. Signatures of the others stay valid: an audit key is kept as long as the log.
+/// The keys that sign accounts of removed content in the audit log, and those that verify the signatures (R41). One key
+/// signs. Signatures of the others stay valid: an audit key is kept as long as the log.
 public struct AuditKeys: Sendable {
   let succession: KeySuccession<SigningKey>
   private let verifier: AuditVerifier

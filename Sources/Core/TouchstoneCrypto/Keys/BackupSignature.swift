@@ -1,10 +1,9 @@
-// The signature of a backup by an audit key: who may write to a backup could otherwise make any phone anybody's.
-
 import Crypto
 internal import Encodings
 import Glibc
 
-/// The content of the file beside a backup.
+/// The signature of a backup by an audit key, which is the content of the file beside it. Without it, an attacker that
+/// may write to a backup could make any phone anybody's.
 ///
 ///     touchstone backup 1
 ///     sha256 HEX

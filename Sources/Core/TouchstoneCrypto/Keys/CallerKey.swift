@@ -1,9 +1,8 @@
-// A caller's bearer key: made once, shown once, and stored only as its digest.
-
 internal import Crypto
 internal import Encodings
 
-/// 256 random bits as text: `tsk_` and 43 characters of base64url.
+/// A caller's bearer key: made once, shown once, and stored only as its digest. It is 256 random bits as text: `tsk_`
+/// and 43 characters of base64url.
 public enum CallerKey {
   /// The prefix identifies a key wherever it turns up, for its finder and for scanners for leaked secrets.
   private static let prefix = "tsk_"

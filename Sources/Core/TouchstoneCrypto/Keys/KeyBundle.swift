@@ -1,8 +1,7 @@
-// The secrets of a service as one text: for an environment variable, or for one file of a mounted secret.
-
 internal import Encodings
 
-/// Words with white space between them:
+/// The secrets of a service as one text, for an environment variable or for one file of a mounted secret: words with
+/// white space between them.
 ///
 ///     touchstone-keys-1 pepper=… sealing/1.key=… signing/1.pem=… signing/2.from-20261121T213000Z.pem=… end
 ///

@@ -1,6 +1,4 @@
-// Keys in a directory: reads, makes, rotates and prunes them.
-
-/// The layout that `KeyRing` describes.
+/// Keys in a directory of the layout that `KeyRing` describes: reads, makes, rotates and prunes them.
 struct KeyDirectory: ~Copyable {
   private let directory: SecretDirectory
   private let sealing: SecretDirectory

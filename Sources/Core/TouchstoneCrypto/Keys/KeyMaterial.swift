@@ -1,8 +1,7 @@
-// All secrets of one service in their stored form: bytes under names, from any source.
-
 internal import Encodings
 
-/// The content of a directory or a bundle. Wiped when its last reference goes.
+/// All secrets of one service in their stored form: bytes under names, the content of a directory or a bundle. Wiped
+/// when its last reference goes.
 struct KeyMaterial: Sendable {
   var pepper: SecretBytes
   var keys: [KeyFileName: SecretBytes]

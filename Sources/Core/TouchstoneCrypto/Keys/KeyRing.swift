@@ -1,5 +1,3 @@
-// The service's keys: their places and their uses.
-
 /// All secrets of one service. Every replica that shares evaluations and tokens has the same.
 ///
 ///     <directory>/             mode 0700

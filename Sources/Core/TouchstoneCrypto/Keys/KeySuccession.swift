@@ -1,6 +1,5 @@
-// Keys of one kind, and which of them is used when, so that no replica ever meets a key that it does not know.
-
-/// Replicas load and accept a key before the time from which it is used, and accept the earlier ones after it.
+/// Keys of one kind, and which of them is used when, so that no replica ever meets a key that it does not know:
+/// replicas load and accept a key before the time from which it is used, and accept the earlier ones after it.
 ///
 /// Times are Unix seconds. Replicas' clocks may differ: each changes by its own, and accepts what the others made.
 public struct KeySuccession<Key: Sendable>: Sendable {

@@ -1,8 +1,7 @@
-// The secret that is kept outside of the database, so that a stolen database alone verifies no guess.
-
 import Crypto
 
-/// A 256-bit key for keyed digests of secrets that people know or phones carry (R16, R30).
+/// A 256-bit key for keyed digests of secrets that people know or phones carry (R16, R30). It is kept outside of the
+/// database, so that a stolen database alone verifies no guess.
 ///
 /// It cannot be rotated, because its digests cannot be made again without the original secrets. If it must be replaced
 /// (it leaked, with the database), a service would keep both peppers, verify under the one that a record names, and

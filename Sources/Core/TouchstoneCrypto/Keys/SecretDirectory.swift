@@ -1,9 +1,7 @@
-// Files that only the service may read: opens, checks and makes them.
-
 internal import Encodings
 import Glibc
 
-/// An open directory that only its owner can change.
+/// An open directory that only its owner can change: opens, checks and makes files that only the service may read.
 ///
 /// Everything goes through its descriptor. Links are followed only inside of it, as secrets' mounts need. The checked
 /// file is the opened one.

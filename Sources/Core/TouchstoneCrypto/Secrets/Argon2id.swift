@@ -1,8 +1,7 @@
-// Argon2id (RFC 9106) by its reference implementation; only this file calls it.
-
 internal import CArgon2
 
-/// One computation. libargon2 wipes its working memory before it frees it.
+/// One computation of Argon2id (RFC 9106) by its reference implementation; only this file calls it. libargon2 wipes its
+/// working memory before it frees it.
 enum Argon2id {
   struct Inputs {
     var salt: [UInt8]

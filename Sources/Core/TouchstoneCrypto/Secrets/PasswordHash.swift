@@ -1,9 +1,7 @@
-// The hash of a person's password in a configuration: Argon2id in its usual text form, without a pepper, because the
-// file is not tied to a service's keys.
-
 internal import Encodings
 
-/// `$argon2id$v=19$m=65536,t=3,p=1$SALT$TAG`, as argon2's own command and most libraries write it.
+/// The hash of a person's password in a configuration: `$argon2id$v=19$m=65536,t=3,p=1$SALT$TAG`, as argon2's own
+/// command and most libraries write it. It has no pepper, because the file is not tied to a service's keys.
 public struct PasswordHash: Sendable, CustomStringConvertible, CustomReflectable {
   /// The least cost of a guess: OWASP's weakest recommendation (7 MiB and five passes, or 19 MiB and two).
   static let memoryKibibytes: ClosedRange<UInt32> = 7_168...262_144

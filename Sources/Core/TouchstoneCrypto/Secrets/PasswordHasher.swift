@@ -1,6 +1,5 @@
-// The stored form of passcodes and gestures: Argon2id, salted and peppered (R16).
-
-/// Makes and checks verifiers: with Argon2id in a service, and without cost in a simulation.
+/// Makes and checks the stored form of passcodes and gestures: with Argon2id, salted and peppered (R16), in a service,
+/// and without cost in a simulation.
 public protocol SecretHasher: Sendable {
   /// The verifier of a secret that is set.
   ///

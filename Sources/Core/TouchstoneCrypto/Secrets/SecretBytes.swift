@@ -1,8 +1,7 @@
-// A person's secret while it is checked.
-
 import Glibc
 
-/// Bytes that are wiped when their last reference goes, and that no description shows.
+/// A person's secret while it is checked: bytes that are wiped when their last reference goes, and that no description
+/// shows.
 ///
 /// It cannot wipe copies that were made before (the request's text).
 public final class SecretBytes: @unchecked Sendable, CustomStringConvertible, CustomReflectable {

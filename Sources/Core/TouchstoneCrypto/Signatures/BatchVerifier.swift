@@ -1,5 +1,4 @@
-// Verifies the signatures of one pass of an event loop: several at once if build and CPU allow it, else one by one.
-
+/// Verifies the signatures of one pass of an event loop: several at once if build and CPU allow it, else one by one.
 /// Gives the answers of `SignatureVerifier`.
 public struct BatchVerifier: Sendable {
   /// The fastest that this build has for this CPU.

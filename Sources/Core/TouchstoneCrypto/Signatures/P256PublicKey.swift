@@ -1,8 +1,6 @@
-// The public half of a device's or the service's key (R31).
-
 import Crypto
 
-/// A point of P-256 that is not the identity.
+/// The public half of a device's or the service's key (R31): a point of P-256 that is not the identity.
 public struct P256PublicKey: Sendable, Hashable {
   /// X9.63 uncompressed: `04 ‖ x ‖ y`, 65 bytes. Each key has one such form, whatever form it was read from.
   public let x963: [UInt8]

@@ -1,6 +1,5 @@
-// One inner form for the two encodings of ECDSA signatures that devices send (R33).
-
-/// `r ‖ s`, big-endian, 32 bytes each. The verifier checks their range.
+/// One inner form for the two encodings of ECDSA signatures that devices send (R33): `r ‖ s`, big-endian, 32 bytes
+/// each. The verifier checks their range.
 struct P256Signature {
   static let rawByteCount = 64
 

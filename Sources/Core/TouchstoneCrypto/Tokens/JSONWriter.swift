@@ -1,8 +1,7 @@
-// Writes the small JSON objects of RFC 7515 to 7519: the same members always give the same bytes.
-
 internal import Encodings
 
-/// One object, its members in the order of the calls, without white space.
+/// One small object of RFC 7515 to 7519, its members in the order of the calls, without white space: the same members
+/// always give the same bytes.
 package struct JSONObjectWriter {
   package private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
 

@@ -1,8 +1,6 @@
-// The content of a token (R40), and its form in the payload.
-
 internal import Encodings
 
-/// The claims of RFC 7519 section 4.1, RFC 8176 and this service. Times are Unix seconds.
+/// The content of a token (R40): the claims of RFC 7519 section 4.1, RFC 8176 and this service. Times are Unix seconds.
 public struct TokenClaims: Sendable, Hashable {
   /// `iss`
   public var issuer: String

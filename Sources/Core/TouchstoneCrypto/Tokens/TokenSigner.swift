@@ -1,9 +1,8 @@
-// Issues tokens: JWT (RFC 7519) in JWS compact serialization (RFC 7515), ES256 (RFC 7518 section 3.4).
-
 import Crypto
 internal import Encodings
 
-/// Signs for one issuer, with the key that is in use when a token is issued.
+/// Issues tokens: JWT (RFC 7519) in JWS compact serialization (RFC 7515), ES256 (RFC 7518 section 3.4). Signs for one
+/// issuer, with the key that is in use when a token is issued.
 public struct TokenSigner: Sendable {
   private let keys: SigningKeys
   private let issuer: String

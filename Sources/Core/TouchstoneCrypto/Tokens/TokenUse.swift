@@ -1,7 +1,5 @@
-// How often a token serves, and how the token shows that (R40).
-
-/// The use of a token. A verifier of login tokens refuses the other uses offline, because they have their own type (RFC
-/// 8725, section 3.11) and audience.
+/// How often a token serves, and how the token shows that (R40). A verifier of login tokens refuses the other uses
+/// offline, because they have their own type (RFC 8725, section 3.11) and audience.
 public enum TokenUse: Int, Sendable, Hashable, CaseIterable {
   /// A login: serves until it expires.
   case login

@@ -1,10 +1,8 @@
-// Accepts this service's own tokens and nothing else (R40, RFC 8725).
-
 import Crypto
 internal import Encodings
 
-/// Checks form, key, signature and issuer. The caller checks that the token is in time, not revoked, and for this
-/// application.
+/// Accepts this service's own tokens and nothing else (R40, RFC 8725). Checks form, key, signature and issuer. The
+/// caller checks that the token is in time, not revoked, and for this application.
 public struct TokenVerifier: Sendable {
   /// Longer ones are refused unread. Four identifiers of 128 bytes and an issuer of 256, with every byte escaped
   /// (sixfold), make 6.5 KiB of base64url.

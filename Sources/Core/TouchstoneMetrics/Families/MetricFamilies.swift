@@ -1,6 +1,4 @@
-// The table of all families. docs/METRICS.md shows it.
-
-/// Every family that the service exposes, in the order of the text.
+/// Every family that the service exposes, in the order of the text. docs/METRICS.md shows the table.
 package enum MetricFamilies {
   package static let all: [MetricFamily] =
     calls + evaluations + bindings + refusals + tokens + secrets + store + connections + auditLog + upkeep + process

@@ -1,5 +1,3 @@
-// A family of metrics: its row in the table.
-
 /// A row of `MetricFamilies`: everything about a family but its numbers.
 package struct MetricFamily: Sendable, Hashable {
   package enum Kind: Sendable, Hashable {

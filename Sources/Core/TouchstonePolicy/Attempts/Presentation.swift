@@ -1,6 +1,4 @@
-// How the device draws the prompt (R18).
-
-/// The titles and buttons that the device shows together with the reason.
+/// How the device draws the prompt (R18): the titles and buttons that it shows together with the reason.
 public struct Presentation: Sendable, Hashable {
   public enum FallbackTitle: Sendable, Hashable {
     /// The button is never shown.

@@ -1,6 +1,5 @@
-// Whether a person can log in now, and why not: the answer for support staff. Nothing decides by it.
-
-/// The answer for one way to begin a login: by a binding, or by the profile alone.
+/// Whether a person can log in now by a binding, or by the profile alone, and why not: the answer for support staff.
+/// Nothing decides by it.
 public struct LoginDiagnosis: Sendable, Hashable {
   public enum Answer: UInt8, Sendable, Hashable, CaseIterable {
     /// By at least one factor, if the person gives the right proof.

@@ -1,6 +1,5 @@
-// Texts for people (R20): for every refusal and every error, by the device's sensor, in the person's language.
-
-/// A text for the person: plain and kind, without blame, error numbers or jargon.
+/// A text for the person (R20), for every refusal and every error, by the device's sensor and in the person's language:
+/// plain and kind, without blame, error numbers or jargon.
 public struct Message: Sendable, Hashable {
   public var language: Language
   public var text: String

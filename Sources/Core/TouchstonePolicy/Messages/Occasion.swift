@@ -1,6 +1,5 @@
-// The statements that a text for a person can make (R20), independent of the language.
-
-/// One statement. The device's sensor is known separately.
+/// One statement that a text for a person can make (R20), independent of the language. The device's sensor is known
+/// separately.
 enum Occasion: Sendable, Hashable, CaseIterable {
   // Why the device cannot prompt.
   case updateNeeded

@@ -1,6 +1,5 @@
-// Texts that a person reads before they decide: what is in them must be seen, in its order.
-
-/// Judges a text of a caller: a payee, a prompt, a device's name, an operator's reason.
+/// Judges a text of a caller that a person reads before they decide: a payee, a prompt, a device's name, an operator's
+/// reason. What is in it must be seen, in its order.
 ///
 /// A character that shows nothing makes two texts look alike, and a mark that turns the direction of writing shows
 /// another text than the one that is signed.

@@ -1,7 +1,6 @@
-// The one encoding of everything that is signed or digested, with only one way to read it.
-
-/// Fields in a fixed order, each after its length: 4 bytes big-endian, then the bytes. The first field is a tag with
-/// the kind and its version, so a signature for one kind is never valid for another.
+/// The one encoding of everything that is signed or digested, with only one way to read it: fields in a fixed order,
+/// each after its length: 4 bytes big-endian, then the bytes. The first field is a tag with the kind and its version,
+/// so a signature for one kind is never valid for another.
 struct CanonicalBytes {
   private(set) var bytes: [UInt8]
 

@@ -1,6 +1,5 @@
-// The payment that a person approves (R38).
-
-/// A payment as the device shows it. Two are equal only if every byte is: "12.5" differs from "12.50" (R39).
+/// The payment that a person approves (R38), as the device shows it. Two are equal only if every byte is: "12.5"
+/// differs from "12.50" (R39).
 public struct Transaction: Sendable, Hashable {
   /// "12.50" or "1200": digits, at most one point with digits on both sides of it; more than zero. The part before the
   /// point is "0" or does not begin with "0".

@@ -1,9 +1,8 @@
-// One client's connection: a shell around the parser, the router and the deadlines.
-
 internal import DispatchRPC
 
-/// Confined to its event loop, which holds it until it is closed. It serves one request at a time, and reads nothing
-/// meanwhile: what a client sends ahead waits in its socket.
+/// One client's connection: a shell around the parser, the router and the deadlines. Confined to its event loop, which
+/// holds it until it is closed. It serves one request at a time, and reads nothing meanwhile: what a client sends ahead
+/// waits in its socket.
 final class HTTPConnection: ReadinessHandler {
   private enum Phase {
     case handshaking

@@ -1,8 +1,7 @@
-// All times of one connection, and how many requests it may bring. Pure; time is an argument.
-
 internal import DispatchRPC
 
-/// The connection waits for one thing at a time, and for each only so long.
+/// All times of one connection, and how many requests it may bring. The connection waits for one thing at a time, and
+/// for each only so long. Pure; time is an argument.
 struct HTTPConnectionLife {
   enum Wait: Equatable {
     case handshake

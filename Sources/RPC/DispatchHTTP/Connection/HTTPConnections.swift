@@ -1,9 +1,7 @@
-// The connections of one address.
-
 internal import DispatchRPC
 internal import Glibc
 
-/// Confined to the server's event loop.
+/// The connections of one address. Confined to the server's event loop.
 final class HTTPConnections: ConnectionKeeper {
   /// For one read(2): a connection takes no more at a time.
   private static let readBytes = 16 << 10

@@ -1,6 +1,5 @@
-// Forms as browsers send them: application/x-www-form-urlencoded (URL Standard §5.1), in a body or after the "?". Pure.
-
-/// The fields of a form, each once.
+/// The fields of a form, each once, as browsers send it: application/x-www-form-urlencoded (URL Standard §5.1), in a
+/// body or after the "?". Pure.
 package struct FormFields: Sendable {
   package static let contentType = "application/x-www-form-urlencoded"
   /// Several times what a page's form has, so that each costs little to look up.

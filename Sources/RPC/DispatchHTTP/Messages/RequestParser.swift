@@ -1,6 +1,5 @@
-// Reads requests from bytes (RFC 9112), strictly: what two readers could understand differently is refused. Pure.
-
-/// Takes a connection's bytes as they come, and hands out heads and bodies in turn.
+/// Takes a connection's bytes as they come, and hands out heads and bodies in turn (RFC 9112). Strict: a request that
+/// two readers could understand differently is refused. Pure.
 ///
 /// Lines end with CR LF and nothing else. A body has a Content-Length: chunked ones are refused, which RFC 9112 §6.3
 /// allows, so that there is one way only to find a request's end.

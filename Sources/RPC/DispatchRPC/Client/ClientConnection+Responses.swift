@@ -5,7 +5,7 @@ extension ClientConnection {
     if let refusal = stream.head.refusal() {
       fail(stream, id, refusal)
     } else if let streaming = stream.streaming, stream.head.isInitial, streaming.isRunning {
-      streaming.headReceived(stream.head.initialMetadata, compression: stream.head.compression)
+      streaming.headReceived(stream.head.initialMetadata)
     }
   }
 
@@ -77,16 +77,13 @@ extension ClientConnection {
 
   private func response(_ stream: ClientStream, _ trailing: Metadata) -> Result<RPCResponse, RPCError> {
     switch stream.response.completeness {
+    case .complete where stream.response.isCompressed:
+      return .failure(.compressedUnasked)
     case .complete:
-      do throws(RPCError) {
-        try inflation.inflate(&stream.response, stream.head.compression, with: buffers.gzip)
-      } catch {
-        return .failure(error)
-      }
       return .success(
         RPCResponse(
           message: stream.response.message, initialMetadata: stream.head.initialMetadata.decoded(),
-          trailingMetadata: trailing, messageWasCompressed: stream.response.isCompressed))
+          trailingMetadata: trailing))
     case .missing:
       return .failure(RPCError(code: .internalError, message: "the call succeeded without a response message"))
     case .truncated:
@@ -110,4 +107,9 @@ extension ClientConnection {
       code: RPCCode(resetWith: code), message: "the stream was reset, HTTP/2 error code \(code.rawValue)",
       progress: code == .refusedStream ? .unprocessed : .sent)
   }
+}
+
+extension RPCError {
+  /// The client names no encoding that it reads (`grpc-accept-encoding`).
+  static let compressedUnasked = RPCError(code: .internalError, message: "a message is compressed, unasked")
 }

@@ -1,10 +1,8 @@
-// The client's end of a connection, on its event loop.
-
 import CEpoll
 import CNGHTTP2
 import Glibc
 
-/// Confined to its event loop. `RPCClientConnection` is its handle for other threads.
+/// The client's end of a connection. Confined to its event loop. `RPCClientConnection` is its handle for other threads.
 final class ClientConnection: HTTP2Connection {
   enum TimerKind {
     static let connect: UInt32 = 1
@@ -28,7 +26,6 @@ final class ClientConnection: HTTP2Connection {
   let configuration: RPCClientConfiguration
   private let authority: String
   private let events: @Sendable (RPCConnectionEvent) -> Void
-  let inflation: ResponseInflation
   private var state = State.connecting
   var streams: [Int32: ClientStream] = [:]
   /// The budget of all streams together.
@@ -42,7 +39,6 @@ final class ClientConnection: HTTP2Connection {
     self.configuration = configuration
     self.authority = authority
     self.events = events
-    inflation = ResponseInflation(configuration)
     unread = UnreadBudget(limit: configuration.maxUnreadBytesPerConnection)
     super.init(loop: loop, transport: transport, session: .client(callbacks: ClientCallbacks.table))
   }
@@ -170,9 +166,9 @@ extension ClientConnection {
 // MARK: - Calls
 
 extension ClientConnection {
-  func start(_ request: RPCClientRequest, call: RPCClientCall, completion: CallCompletion) {
-    let message = OutgoingMessage(request.message, request.compression, with: buffers.gzip)
-    let stream = ClientStream(request: message, deadline: request.deadline, completion: completion)
+  func start(_ request: RPCClientRequest, call: RPCClientCall, completion: @escaping CallCompletion) {
+    let stream = ClientStream(
+      request: OutgoingMessage(request.message), deadline: request.deadline, completion: completion)
     call.streamID = start(stream, request, body: ClientCallbacks.readRequest)
   }
 
@@ -242,10 +238,6 @@ extension ClientConnection {
     buffers.headerBlock.add("te", "trailers")
     buffers.headerBlock.add("content-type", "application/grpc")
     buffers.headerBlock.add("user-agent", configuration.userAgent)
-    if request.compression == .gzip { buffers.headerBlock.add("grpc-encoding", "gzip") }
-    if configuration.acceptsCompression {
-      buffers.headerBlock.add("grpc-accept-encoding", RPCCompression.acceptedEncodings)
-    }
     buffers.headerBlock.add(request.metadata)
     let pointer = Unmanaged.passUnretained(stream).toOpaque()
     let body = nghttp2_data_provider(

@@ -3,17 +3,7 @@
 import CNGHTTP2
 
 /// The closure that runs when a call with one request and one answer ends.
-enum CallCompletion: Sendable {
-  case result(@Sendable (Result<RPCResponse, RPCError>) -> Void)
-  case measured(@Sendable (Result<RPCResponse, RPCError>, RPCMessageBytes) -> Void)
-
-  func callAsFunction(_ result: Result<RPCResponse, RPCError>, _ bytes: RPCMessageBytes) {
-    switch self {
-    case .result(let completion): completion(result)
-    case .measured(let completion): completion(result, bytes)
-    }
-  }
-}
+typealias CallCompletion = @Sendable (Result<RPCResponse, RPCError>, RPCMessageBytes) -> Void
 
 /// Confined to the connection's event loop. nghttp2 carries a raw pointer to it; the connection holds it until nghttp2
 /// is done.
@@ -35,7 +25,7 @@ final class ClientStream {
   /// The bytes of `response` as they came, once nothing more is received.
   private var receivedBytes = 0
 
-  init(request: OutgoingMessage, deadline: MonotonicTime?, completion: CallCompletion) {
+  init(request: OutgoingMessage, deadline: MonotonicTime?, completion: @escaping CallCompletion) {
     self.request = request
     self.deadline = deadline
     self.completion = completion

@@ -1,6 +1,4 @@
-// The client's bounds and times, each with its reason.
-
-/// How a client connection behaves.
+/// How a client connection behaves: its bounds and times, each with its reason.
 public struct RPCClientConfiguration: Sendable {
   /// When and how an idle-looking connection is probed (gRFC A8).
   public struct Keepalive: Hashable, Sendable {
@@ -40,8 +38,6 @@ public struct RPCClientConfiguration: Sendable {
   /// As the server's of the same name.
   public var maxHeaderListBytes = 16 << 10
   public var keepalive: Keepalive?
-  /// Servers may compress what they answer (`grpc-accept-encoding`). One that does it unasked breaks the protocol.
-  public var acceptsCompression = false
   /// `nil`: plaintext.
   public var tls: RPCClientTLS?
 

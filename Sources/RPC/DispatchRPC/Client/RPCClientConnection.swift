@@ -1,5 +1,3 @@
-// The handle of a client connection: callable from any thread.
-
 import Glibc
 import Synchronization
 
@@ -40,7 +38,7 @@ public final class RPCClientConnection: Sendable {
   public func start(
     _ request: RPCClientRequest, completion: @escaping @Sendable (Result<RPCResponse, RPCError>) -> Void
   ) -> RPCClientCall {
-    start(request, .result(completion))
+    startMeasured(request) { result, _ in completion(result) }
   }
 
   /// As `start`, for a caller that also measures.
@@ -50,10 +48,6 @@ public final class RPCClientConnection: Sendable {
     _ request: RPCClientRequest,
     completion: @escaping @Sendable (Result<RPCResponse, RPCError>, RPCMessageBytes) -> Void
   ) -> RPCClientCall {
-    start(request, .measured(completion))
-  }
-
-  private func start(_ request: RPCClientRequest, _ completion: CallCompletion) -> RPCClientCall {
     let call = RPCClientCall(slot)
     if slot.loop.isCurrent {
       slot.value.start(request, call: call, completion: completion)
@@ -68,16 +62,13 @@ public final class RPCClientConnection: Sendable {
   ///
   /// - Parameter path: `/package.Service/Method`.
   /// - Parameter deadline: as in `RPCClientRequest`.
-  /// - Parameter compression: for all messages but those that are sent with `compressed: false`.
   /// - Parameter events: runs on the loop, for one event after the other; `.end` is the last and surely comes.
   public func openStream(
     _ path: String, metadata: Metadata = Metadata(), deadline: MonotonicTime? = nil,
-    compression: RPCCompression = .identity, events: @escaping RPCClientStream.EventHandler
+    events: @escaping RPCClientStream.EventHandler
   ) -> RPCClientStream {
-    let stream = RPCClientStream(
-      loop: slot.loop, configuration: configuration, compression: compression, events: events)
-    let request = RPCClientRequest(
-      path: path, message: [], metadata: metadata, deadline: deadline, compression: compression)
+    let stream = RPCClientStream(loop: slot.loop, configuration: configuration, events: events)
+    let request = RPCClientRequest(path: path, message: [], metadata: metadata, deadline: deadline)
     if slot.loop.isCurrent {
       slot.value.open(stream, request)
     } else {
@@ -167,7 +158,7 @@ final class ClientConnectionSlot {
     state = .closed
   }
 
-  func start(_ request: RPCClientRequest, call: RPCClientCall, completion: CallCompletion) {
+  func start(_ request: RPCClientRequest, call: RPCClientCall, completion: @escaping CallCompletion) {
     guard case .open(let connection) = state else {
       loop.execute { completion(.failure(.unsent("the connection is not established")), RPCMessageBytes()) }
       return

@@ -8,18 +8,12 @@ public struct RPCClientRequest: Sendable {
   public var metadata: Metadata
   /// Sent as `grpc-timeout`; the call fails with DEADLINE_EXCEEDED when it passes. `nil`: never.
   public var deadline: MonotonicTime?
-  /// The compression of the message. A server that does not know it answers UNIMPLEMENTED.
-  public var compression: RPCCompression
 
-  public init(
-    path: String, message: [UInt8], metadata: Metadata = Metadata(), deadline: MonotonicTime? = nil,
-    compression: RPCCompression = .identity
-  ) {
+  public init(path: String, message: [UInt8], metadata: Metadata = Metadata(), deadline: MonotonicTime? = nil) {
     self.path = path
     self.message = message
     self.metadata = metadata
     self.deadline = deadline
-    self.compression = compression
   }
 }
 
@@ -28,14 +22,9 @@ public struct RPCResponse: Hashable, Sendable {
   public var message: [UInt8]
   public var initialMetadata: Metadata
   public var trailingMetadata: Metadata
-  public var messageWasCompressed: Bool
 
-  public init(
-    message: [UInt8], initialMetadata: Metadata = Metadata(), trailingMetadata: Metadata = Metadata(),
-    messageWasCompressed: Bool = false
-  ) {
+  public init(message: [UInt8], initialMetadata: Metadata = Metadata(), trailingMetadata: Metadata = Metadata()) {
     self.message = message
-    self.messageWasCompressed = messageWasCompressed
     self.initialMetadata = initialMetadata
     self.trailingMetadata = trailingMetadata
   }

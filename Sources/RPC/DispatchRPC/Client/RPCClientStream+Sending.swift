@@ -19,15 +19,13 @@ extension RPCClientStream {
     return .deferred
   }
 
-  func append(_ message: [UInt8], compressed: Bool) {
+  func append(_ message: [UInt8]) {
     guard isRunning, !isSendingDone else {
       _ = quota.release(MessageOutbox.cost(of: message))
       return
     }
-    let outgoing = OutgoingMessage(message, compressed ? compression : .identity, with: buffers.gzip)
-    outbox.append(outgoing)
-    messageBytes.sent += outgoing.messageBytes
-    release(message.count - outgoing.messageBytes)
+    outbox.append(OutgoingMessage(message))
+    messageBytes.sent += message.count
     resumeBody()
   }
 

@@ -38,8 +38,6 @@ public final class RPCClientStream: @unchecked Sendable {
 
   let loop: EventLoop
   private let maxMessageBytes: Int
-  private let inflation: ResponseInflation
-  let compression: RPCCompression
   let quota: SendQuota
 
   /// On the loop only, as all below. `nil` once the end was delivered.
@@ -54,12 +52,7 @@ public final class RPCClientStream: @unchecked Sendable {
   /// The bytes that `unread` last counted for this stream.
   private(set) var unreadBytes = 0
   var outbox = MessageOutbox()
-  private(set) lazy var buffers = loop.local(WireBuffers.self)
   private var initialMetadata: EncodedMetadata?
-  /// The compression that the server announced for its messages; `nil` if we do not know it.
-  private var receivedCompression: RPCCompression? = .identity
-  /// True if the handler's present message came compressed. Use it on the event loop only, and before the next message.
-  public private(set) var messageWasCompressed = false
   /// The sizes of the messages so far. Use it on the event loop only; in the event `.end` it is the call's.
   public internal(set) var messageBytes = RPCMessageBytes()
   var isSendingDone = false
@@ -68,14 +61,10 @@ public final class RPCClientStream: @unchecked Sendable {
   private var deliveryIsDue = false
   var writableIsDue = false
 
-  init(
-    loop: EventLoop, configuration: RPCClientConfiguration, compression: RPCCompression, events: @escaping EventHandler
-  ) {
+  init(loop: EventLoop, configuration: RPCClientConfiguration, events: @escaping EventHandler) {
     self.loop = loop
-    self.compression = compression
     self.events = events
     maxMessageBytes = configuration.maxResponseMessageBytes
-    inflation = ResponseInflation(configuration)
     quota = SendQuota(limit: configuration.maxBufferedRequestBytesPerStream)
   }
 
@@ -107,13 +96,11 @@ public final class RPCClientStream: @unchecked Sendable {
 
   /// Does nothing after `finishSending`, and after the call's end. If too much waits already
   /// (`maxBufferedRequestBytesPerStream`), the call fails with RESOURCE_EXHAUSTED.
-  ///
-  /// - Parameter compressed: false sends the message as it is, whatever compression the stream has.
-  public func send(_ message: [UInt8], compressed: Bool = true) {
+  public func send(_ message: [UInt8]) {
     let isAccepted = quota.reserve(MessageOutbox.cost(of: message))
     onLoop { stream in
       if isAccepted {
-        stream.append(message, compressed: compressed)
+        stream.append(message)
       } else {
         stream.abort(RPCError(code: .resourceExhausted, message: "the server does not take the messages"))
       }
@@ -208,9 +195,8 @@ extension RPCClientStream {
     case nothing
   }
 
-  func headReceived(_ metadata: EncodedMetadata, compression: RPCCompression?) {
+  func headReceived(_ metadata: EncodedMetadata) {
     initialMetadata = metadata
-    receivedCompression = compression
     deliverLater()
   }
 
@@ -292,16 +278,10 @@ extension RPCClientStream {
   }
 
   private func deliverMessage(to events: EventHandler) {
-    var message = inbox.takeMessage()
+    let message = inbox.takeMessage()
     noteUnread()
     messageBytes.received += message.message.count
-    do throws(RPCError) {
-      try inflation.inflate(&message, receivedCompression, with: buffers.gzip)
-    } catch {
-      abort(error)
-      return
-    }
-    messageWasCompressed = message.isCompressed
+    guard !message.isCompressed else { return abort(.compressedUnasked) }
     message.message.withUnsafeBytes { events(self, .message($0)) }
     inbox.reuse(message)
   }

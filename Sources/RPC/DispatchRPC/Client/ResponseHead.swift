@@ -1,13 +1,10 @@
-// The headers and trailers of a response as they come in. Pure.
-
-/// Gathers both, and judges how the call went (PROTOCOL-HTTP2.md, "Responses").
+/// Gathers the headers and trailers of a response as they come in, and judges how the call went (PROTOCOL-HTTP2.md,
+/// "Responses"). Pure.
 struct ResponseHead {
   private(set) var initialMetadata = EncodedMetadata()
   private(set) var trailingMetadata = EncodedMetadata()
   private(set) var isTooLarge = false
   private(set) var httpStatus: Int?
-  /// The encoding of messages that are marked as compressed; `nil` for one that we do not know.
-  private(set) var compression: RPCCompression? = .identity
 
   private var code: RPCCode?
   private var message: String?
@@ -86,10 +83,8 @@ struct ResponseHead {
       message = PercentEncoding.decode(value)
     case 12 where name.equals("content-type"):
       isGRPC = value.starts(with: UnsafeRawBufferPointer("application/grpc"))
-    case 13 where name.equals("grpc-encoding"):
-      compression = RPCCompression(encoding: value)
     default:
-      return name.equals("grpc-accept-encoding")
+      return name.equals("grpc-encoding") || name.equals("grpc-accept-encoding")
     }
     return true
   }

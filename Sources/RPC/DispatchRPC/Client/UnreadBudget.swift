@@ -1,6 +1,5 @@
-// Bytes that the server sent on a connection and that its callers have not read yet.
-
-/// Shared by a connection and its streams; confined to their event loop.
+/// Bytes that the server sent on a connection and that its callers have not read yet. Shared by a connection and its
+/// streams; confined to their event loop.
 final class UnreadBudget {
   private struct EndedStream {
     weak var stream: RPCClientStream?

@@ -1,7 +1,6 @@
-// Deadlines in order: a binary heap whose entries can be taken out again. Pure; time is an argument.
-
-/// Holds a payload until its time has come. Adding and removing cost O(log n); deadlines that mostly grow, as those of
-/// calls with one time limit do, cost O(1).
+/// Holds payloads until their times have come: a binary heap whose entries can be taken out again. Adding and removing
+/// cost O(log n); deadlines that mostly grow, as those of calls with one time limit do, cost O(1). Pure; time is an
+/// argument.
 package struct DeadlineQueue<Payload> {
   /// Names one entry; stale once the entry expired or was removed, and harmless then.
   package struct Handle: Hashable {

@@ -1,11 +1,10 @@
-// The event loop: one thread, one epoll descriptor, and the handlers that live on them.
-
 import CEpoll
 import Dispatch
 import Glibc
 import Synchronization
 
-/// An event loop on a thread of its own. A server has several and gives each connection to one; a client makes its own.
+/// An event loop on a thread of its own, with one epoll descriptor. A server has several and gives each connection to
+/// one; a client makes its own.
 ///
 /// It works in rounds. A round runs the jobs that other threads posted, reports the descriptors that are ready, fires
 /// the timers that are due, and lets each handler write once. It knows descriptors, timers and jobs; their handlers

@@ -1,5 +1,3 @@
-// How values of an event loop travel through closures that other threads may carry.
-
 /// A value that only its event loop uses, in the hands of any thread.
 package struct LoopConfined<Value>: @unchecked Sendable {
   // Sendable because: `value` is read on the event loop only, which debug builds check.

@@ -1,10 +1,8 @@
-// The thread of an event loop.
-
 import CEpoll
 import Glibc
 
-/// Waits in epoll, and lets the event loop run a round whenever there is something to do. It ends soon after the event
-/// loop was dropped.
+/// The thread of an event loop. It waits in epoll, and lets the event loop run a round whenever there is something to
+/// do. It ends soon after the event loop was dropped.
 ///
 /// As the source of a Dispatch queue, each event would first wake Dispatch's manager thread, which then wakes the
 /// queue's.

@@ -1,9 +1,8 @@
-// How other threads reach an event loop: letters are put in under a lock and taken out all at once, and one signal
-// stands for many.
-
 import Synchronization
 
-/// A many-to-one queue. It has no bound of its own: running calls bound the answers, and its callers bound the rest.
+/// A many-to-one queue, by which other threads reach an event loop: letters are put in under a lock and taken out all
+/// at once, and one signal stands for many. It has no bound of its own: running calls bound the answers, and its
+/// callers bound the rest.
 struct Mailbox<Letter: Sendable>: ~Copyable, Sendable {
   struct State: Sendable {
     var letters: [Letter] = []

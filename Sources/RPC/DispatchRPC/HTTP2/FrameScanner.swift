@@ -1,6 +1,5 @@
-// Every frame that comes, by its header: nghttp2 passes over some without reporting them. Pure.
-
-/// Follows a client's bytes from frame to frame (RFC 9113 §4.1). nghttp2 checks the contents of the frames.
+/// Follows a client's bytes from frame to frame, by their headers (RFC 9113 §4.1), because nghttp2 passes over some
+/// without reporting them. nghttp2 checks the contents of the frames. Pure.
 struct FrameScanner {
   struct Header: Equatable {
     var length: Int

@@ -1,9 +1,7 @@
-// The part that both ends of a connection share: bytes from the socket into nghttp2, and its output back in one write a
-// round.
-
 import Glibc
 
-/// An HTTP/2 connection. Confined to its event loop, which holds it until it is closed.
+/// The part that both ends of an HTTP/2 connection share: bytes from the socket into nghttp2, and its output back in
+/// one write a round. Confined to its event loop, which holds it until it is closed.
 class HTTP2Connection: ReadinessHandler, HandshakingConnection {
   /// After our last byte the peer's close is awaited: closing on unread bytes would send a TCP reset, and the peer
   /// could lose answers that it has not read yet.
@@ -225,5 +223,25 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
     if let key { loop.unregister(key, descriptor: transport.descriptor) }
     transport.close()
     didClose(reason)
+  }
+}
+
+/// Memory that the connections of one event loop take turns with, as each of them uses it for a moment. Large buffers
+/// and zlib's state would be too much for each connection.
+final class WireBuffers: LoopLocal {
+  /// For one read(2) or send(2) each.
+  private static let ioBytes = 128 << 10
+
+  let received = UnsafeMutableRawBufferPointer.allocate(byteCount: ioBytes, alignment: 16)
+  let sending = UnsafeMutableRawBufferPointer.allocate(byteCount: ioBytes, alignment: 16)
+  /// Header fields on their way into nghttp2.
+  var headerBlock = HeaderBlock()
+  let gzip = Gzip()
+
+  init(on loop: EventLoop) {}
+
+  deinit {
+    received.deallocate()
+    sending.deallocate()
   }
 }

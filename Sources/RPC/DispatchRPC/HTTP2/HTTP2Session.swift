@@ -1,9 +1,8 @@
-// The facade of nghttp2: one session, its pointers, its options. Nothing else owns an nghttp2 object.
-
 import CNGHTTP2
 import Glibc
 
-/// Owns an `nghttp2_session`. Not thread-safe: confined to its connection's event loop.
+/// Owns an `nghttp2_session`, its pointers and options. Nothing else owns an nghttp2 object. Not thread-safe: confined
+/// to its connection's event loop.
 struct HTTP2Session: ~Copyable {
   /// CONTINUATION frames after one HEADERS; 16 KiB of headers need one (CVE-2024-28182).
   private static let continuationLimit = 8

@@ -1,7 +1,6 @@
-// Handshakes cost a thousand times what a call costs: they take turns with the calls.
-
-/// Steps of handshakes that are due, on one event loop. Those of one turn take no longer than `turnTime`, and one step;
-/// the rest waits for the next round, behind what the sockets bring until then. Pure; time is an argument.
+/// Steps of handshakes that are due, on one event loop. Handshakes cost a thousand times what a call costs, so they
+/// take turns with the calls: those of one turn take no longer than `turnTime`, and one step; the rest waits for the
+/// next round, behind what the sockets bring until then. Pure; time is an argument.
 struct HandshakeTurns {
   /// A signature with P-256 takes some 20 µs and one with RSA-2048 some 220, a handshake three to five times the
   /// former.

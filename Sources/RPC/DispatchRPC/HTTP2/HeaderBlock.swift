@@ -1,10 +1,9 @@
-// Header fields on their way into nghttp2, laid out so that one call costs no allocation once the buffers have grown.
-
 import CNGHTTP2
 internal import Encodings
+import Glibc
 
-/// Fields for one submit. Static names and values are passed by pointer and never copied; the rest lies in one byte
-/// buffer that nghttp2 copies from.
+/// Fields for one submit, laid out so that one call costs no allocation once the buffers have grown. Static names and
+/// values are passed by pointer and never copied; the rest lies in one byte buffer that nghttp2 copies from.
 struct HeaderBlock {
   private struct Placement {
     var field: Int
@@ -110,5 +109,22 @@ extension nghttp2_nv {
       namelen: name.utf8CodeUnitCount,
       valuelen: value.utf8CodeUnitCount,
       flags: UInt8(NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue))
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// The text's UTF-8, which lives as long as the program.
+  init(_ text: StaticString) {
+    self.init(start: text.utf8Start, count: text.utf8CodeUnitCount)
+  }
+
+  @inline(__always)
+  func equals(_ text: StaticString) -> Bool {
+    equals(UnsafeRawBufferPointer(text))
+  }
+
+  @inline(__always)
+  func equals(_ other: UnsafeRawBufferPointer) -> Bool {
+    count == other.count && (count == 0 || memcmp(baseAddress!, other.baseAddress!, count) == 0)
   }
 }

@@ -1,8 +1,5 @@
-// Field values that nghttp2 does not read, made shorter before it sees them, so that they end one call and not the
-// connection. Pure.
-
 /// Follows the header blocks that continue beyond their first frame, in place, and rewrites each value of more than 64
-/// KiB (RFC 7541 §6).
+/// KiB (RFC 7541 §6), which nghttp2 does not read. Pure.
 ///
 /// nghttp2 ends a connection at such a value, with all calls on it. A client library that passes on too much metadata
 /// would so hurt other calls; the limit of a header list refuses the one call. Both sides' compression state stays the

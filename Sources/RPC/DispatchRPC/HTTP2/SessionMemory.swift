@@ -1,5 +1,3 @@
-// Memory for nghttp2's sessions.
-
 import CNGHTTP2
 import Glibc
 

@@ -1,7 +1,5 @@
-// One length-prefixed message out of DATA frames, however they cut it (PROTOCOL-HTTP2.md, "Length-Prefixed-Message").
-// Pure.
-
-/// Collects the single message of a unary request or response, or one of a stream's after the other.
+/// Collects the single message of a unary request or response, or one of a stream's after the other, out of DATA
+/// frames, however they cut it (PROTOCOL-HTTP2.md, "Length-Prefixed-Message"). Pure.
 struct MessageDeframer {
   static let prefixBytes = 5
   /// Storage kept for the next message; larger ones are given back.
@@ -74,8 +72,9 @@ struct MessageDeframer {
     guard declaredBytes <= limit else { throw .tooLarge(declaredBytes) }
   }
 
-  static func writePrefix(isCompressed: Bool, messageBytes: Int, to output: UnsafeMutablePointer<UInt8>) {
-    output[0] = isCompressed ? 1 : 0
+  /// Of a message that is not compressed.
+  static func writePrefix(messageBytes: Int, to output: UnsafeMutablePointer<UInt8>) {
+    output[0] = 0
     output[1] = UInt8(truncatingIfNeeded: messageBytes >> 24)
     output[2] = UInt8(truncatingIfNeeded: messageBytes >> 16)
     output[3] = UInt8(truncatingIfNeeded: messageBytes >> 8)

@@ -1,7 +1,6 @@
-// The messages of a stream on their way in, no faster than the stream's user requests them. Pure.
-
-/// Takes apart the bytes of a stream's DATA, only as many as the requested messages need. The peer gets the window back
-/// for these bytes and no others, so an inbox holds one message and one window at most, however slow its reader is.
+/// The messages of a stream on their way in. Takes apart the bytes of a stream's DATA, only as many as the requested
+/// messages need. The peer gets the window back for these bytes and no others, so an inbox holds one message and one
+/// window at most, however slow its reader is. Pure.
 struct MessageInbox {
   private var deframer = MessageDeframer()
   /// Bytes that came and were not requested, from `unreadOffset`.

@@ -1,8 +1,6 @@
-// The messages of a stream on their way out: a queue that DATA frames are filled from, and how much may wait in it.
-
 import Synchronization
 
-/// Confined to the event loop.
+/// The messages of a stream on their way out: a queue that DATA frames are filled from. Confined to the event loop.
 struct MessageOutbox {
   /// A message costs this besides its bytes, so that many empty ones are not free.
   private static let overheadBytes = 64

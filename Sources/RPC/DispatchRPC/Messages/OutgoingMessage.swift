@@ -2,26 +2,10 @@
 
 struct OutgoingMessage {
   private let message: [UInt8]
-  private let isCompressed: Bool
   private var offset = 0
 
-  init() {
-    message = []
-    isCompressed = false
-  }
-
-  init(_ message: [UInt8], isCompressed: Bool = false) {
+  init(_ message: [UInt8] = []) {
     self.message = message
-    self.isCompressed = isCompressed
-  }
-
-  /// As it is where compressing it makes it no shorter.
-  init(_ message: [UInt8], _ compression: RPCCompression, with gzip: Gzip) {
-    if compression == .gzip, let shorter = gzip.deflate(message) {
-      self.init(shorter, isCompressed: true)
-    } else {
-      self.init(message)
-    }
   }
 
   var messageBytes: Int { message.count }
@@ -51,13 +35,12 @@ struct OutgoingMessage {
 
   private mutating func writePrefix(to buffer: UnsafeMutablePointer<UInt8>, capacity: Int) -> Int {
     if offset == 0, capacity >= MessageDeframer.prefixBytes {
-      MessageDeframer.writePrefix(isCompressed: isCompressed, messageBytes: message.count, to: buffer)
+      MessageDeframer.writePrefix(messageBytes: message.count, to: buffer)
       offset = MessageDeframer.prefixBytes
       return offset
     }
     return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: MessageDeframer.prefixBytes) { prefix in
-      MessageDeframer.writePrefix(
-        isCompressed: isCompressed, messageBytes: message.count, to: prefix.baseAddress!)
+      MessageDeframer.writePrefix(messageBytes: message.count, to: prefix.baseAddress!)
       let count = min(MessageDeframer.prefixBytes - offset, capacity)
       buffer.update(from: prefix.baseAddress! + offset, count: count)
       offset += count

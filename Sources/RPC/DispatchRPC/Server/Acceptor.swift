@@ -89,8 +89,8 @@ package final class Acceptor<Keeper: ConnectionKeeper>: ReadinessHandler {
       return
     case .admit(let id):
       serve(descriptor, id, peer)
-    case .admitClosing(let id, let eviction):
-      loops[eviction.keeper].execute { $0.evict(eviction.id) }
+    case .admitEnding(let id, let eviction):
+      loops[eviction.member].execute { $0.evict(eviction.id) }
       serve(descriptor, id, peer)
     }
   }
@@ -113,7 +113,7 @@ package final class Acceptor<Keeper: ConnectionKeeper>: ReadinessHandler {
     guard mayEvict, let eviction = register.makeRoom() else { return }
     mayEvict = false
     let acceptor = LoopConfined(self, on: loop)
-    loops[eviction.keeper].execute {
+    loops[eviction.member].execute {
       $0.evict(eviction.id)
       acceptor.execute { $0.resume() }
     }

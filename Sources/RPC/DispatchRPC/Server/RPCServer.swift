@@ -51,7 +51,7 @@ public final class RPCServer: Sendable {
         ServerLoop(loop: loop, configuration: configuration, routes: routes, register: register), on: loop)
     }
     register.onEviction { [weak self] eviction in
-      self?.loops[eviction.keeper].execute { $0.evict(eviction.id) }
+      self?.loops[eviction.member].execute { $0.evict(eviction.id) }
     }
   }
 
@@ -141,5 +141,20 @@ public final class RPCServer: Sendable {
       return state.acceptors
     }
     for acceptor in acceptors { acceptor.execute { $0.stop() } }
+  }
+}
+
+/// Runs its completion when it was counted down to zero.
+package final class Countdown: Sendable {
+  private let remaining: Atomic<Int>
+  private let completion: @Sendable () -> Void
+
+  package init(_ count: Int, completion: @escaping @Sendable () -> Void) {
+    remaining = Atomic(count)
+    self.completion = completion
+  }
+
+  package func countDown() {
+    if remaining.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { completion() }
   }
 }

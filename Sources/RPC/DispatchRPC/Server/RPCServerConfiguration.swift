@@ -1,6 +1,4 @@
-// The server's bounds, each with its reason.
-
-/// The bounds that a server sets its peers. The defaults suit small messages.
+/// The bounds that a server sets its peers, each with its reason. The defaults suit small messages.
 public struct RPCServerConfiguration: Sendable {
   /// When a silent client is probed (gRFC A8).
   public struct Keepalive: Hashable, Sendable {

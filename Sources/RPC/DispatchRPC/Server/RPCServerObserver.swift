@@ -1,5 +1,3 @@
-// The events of a server's calls, for metrics.
-
 /// Receives what becomes of one event loop's calls, on that event loop. It runs for each call: it must take
 /// nanoseconds.
 ///

@@ -1,10 +1,8 @@
-// A server's share of one event loop.
-
 import Glibc
 import Synchronization
 
-/// The connections of one event loop and what they share. Confined to the event loop, but for what counts running
-/// calls.
+/// A server's share of one event loop. The connections of one event loop and what they share. Confined to the event
+/// loop, but for what counts running calls.
 final class ServerLoop: ConnectionKeeper {
   let loop: EventLoop
   let configuration: RPCServerConfiguration
@@ -153,4 +151,17 @@ final class ServerLoop: ConnectionKeeper {
     onEmpty = []
     for completion in completions { completion() }
   }
+}
+
+/// Memory that the server holds for its clients: counted for each connection, and for all of an event loop.
+struct BufferedBytes {
+  /// Metadata of calls that no handler has yet.
+  var metadata = 0
+  /// Requests received in part, or whole and waiting, and messages that their handlers have not asked for.
+  var requests = 0
+  /// Answers that the clients have not taken.
+  var responses = 0
+
+  /// All that came from clients.
+  var received: Int { metadata + requests }
 }

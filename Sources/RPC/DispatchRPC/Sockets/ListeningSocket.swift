@@ -1,9 +1,8 @@
-// A socket that listens, TCP or Unix, and what can come of accepting.
-
 import CEpoll
 import Glibc
 
-/// Owns the descriptor; closed when released, if not before. Confined to one event loop once it is handed over.
+/// A socket that listens, TCP or Unix. Owns the descriptor; closed when released, if not before. Confined to one event
+/// loop once it is handed over.
 package final class ListeningSocket {
   enum Accepted {
     case accepted(Int32, peer: SocketAddress)

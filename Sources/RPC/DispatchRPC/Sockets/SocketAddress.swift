@@ -1,5 +1,3 @@
-// A socket's address: an IPv4 or IPv6 address and a port, or a path.
-
 import CEpoll
 import Glibc
 

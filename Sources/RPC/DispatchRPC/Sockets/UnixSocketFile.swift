@@ -1,10 +1,8 @@
-// A Unix socket's file: made with its permissions, taken over from a server that died, and removed at the end.
-
 import CEpoll
 import Glibc
 
-/// The file that a listening socket is bound to. Names it by device and inode, so that no other server's is ever
-/// removed.
+/// The file that a listening socket is bound to: made with its permissions, taken over from a server that died, and
+/// removed at the end. Names it by device and inode, so that no other server's is ever removed.
 struct UnixSocketFile {
   /// Others hold the directory's lock for some system calls. A process that holds it for longer than this second is no
   /// server of ours.

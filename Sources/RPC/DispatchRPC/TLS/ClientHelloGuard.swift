@@ -1,7 +1,6 @@
-// Bounds the length that a client may announce for its ClientHello.
-
-/// Looks over what a client sends before it encrypts. OpenSSL believes a length of up to 128 KiB and reserves as much
-/// when it has seen four bytes: a thousand such clients would cost 170 MB. Pure.
+/// Bounds the length that a client may announce for its ClientHello, by what it sends before it encrypts. OpenSSL
+/// believes a length of up to 128 KiB and reserves as much when it has seen four bytes: a thousand such clients would
+/// cost 170 MB. Pure.
 struct ClientHelloGuard {
   /// Today's have 2 KiB at most, with post-quantum key shares and a ticket.
   static let maxBytes = 16 << 10

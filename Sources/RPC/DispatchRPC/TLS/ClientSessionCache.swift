@@ -1,9 +1,8 @@
-// A client's sessions: what lets its next connection to the same server skip the certificates.
-
 import COpenSSL
 import Synchronization
 
-/// Each is used once (RFC 8446 §C.4), as the server hands out a new one with every connection.
+/// A client's sessions: what lets its next connection to the same server skip the certificates. Each is used once (RFC
+/// 8446 §C.4), as the server hands out a new one with every connection.
 final class ClientSessionCache: Sendable {
   /// A session is 2 to 5 KB with its certificates. Two for each of some dozen servers.
   static let capacity = 64

@@ -1,9 +1,8 @@
-// The bytes of a file with certificates or a key, read once: what is checked is what is used.
-
 import COpenSSL
 import Glibc
 
-/// Wiped when released: it may be a key.
+/// The bytes of a file with certificates or a key, read once: what is checked is what is used. Wiped when released: it
+/// may be a key.
 struct CredentialFile: ~Copyable {
   /// A bundle of all public authorities has a quarter of it.
   private static let maxBytes = 1 << 20

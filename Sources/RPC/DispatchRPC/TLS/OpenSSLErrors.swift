@@ -1,4 +1,4 @@
-// OpenSSL's error queue, one per thread: emptied before each call that may fill it and after each that did.
+// OpenSSL's errors, and ours for operators.
 
 import COpenSSL
 
@@ -27,5 +27,20 @@ enum OpenSSLErrors {
   static var isEndOfPEM: Bool {
     let code = ERR_peek_last_error()
     return ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE
+  }
+}
+
+/// An error that names the file at fault, if there is one, and never quotes a file.
+public struct RPCTLSError: Error, Hashable, Sendable, CustomStringConvertible {
+  public var file: String?
+  public var reason: String
+
+  public init(file: String? = nil, reason: String) {
+    self.file = file
+    self.reason = reason
+  }
+
+  public var description: String {
+    if let file { "\(file): \(reason)" } else { reason }
   }
 }

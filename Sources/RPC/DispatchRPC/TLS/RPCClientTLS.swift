@@ -1,9 +1,8 @@
-// A client's side of TLS: the authorities that it trusts, and its own identity.
-
 import COpenSSL
 import Synchronization
 
-/// TLS 1.2 and 1.3, for HTTP/2 only. May serve any number of connections, which share its sessions.
+/// A client's side of TLS: the authorities that it trusts, and its own identity. TLS 1.2 and 1.3, for HTTP/2 only. May
+/// serve any number of connections, which share its sessions.
 public final class RPCClientTLS: Sendable {
   /// The authorities that may vouch for servers.
   public enum Authorities: Hashable, Sendable {

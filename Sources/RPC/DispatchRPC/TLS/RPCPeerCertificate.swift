@@ -1,9 +1,7 @@
-// The names in a client's certificate.
-
 import COpenSSL
 
-/// The names in a verified certificate. A name that is not plain text of its kind is left out as a whole, never cut
-/// short: a NUL in the middle must not make "admin" of "admin\0.example.com".
+/// The names in a client's verified certificate. A name that is not plain text of its kind is left out as a whole,
+/// never cut short: a NUL in the middle must not make "admin" of "admin\0.example.com".
 public struct RPCPeerCertificate: Hashable, Sendable {
   /// Subject alternative names of the kind URI, such as `spiffe://example.com/payments`. Printable ASCII.
   public var uris: [String]

@@ -1,10 +1,8 @@
-// A server's side of TLS: its certificate, and whose certificates it wants.
-
 import COpenSSL
 import Synchronization
 
-/// TLS 1.2 and 1.3. May serve several listeners and servers: those of gRPC, over HTTP/2, and those of HTTP/1.1, whose
-/// clients show no certificate.
+/// A server's side of TLS: its certificate, and whose certificates it wants. TLS 1.2 and 1.3. May serve several
+/// listeners and servers: those of gRPC, over HTTP/2, and those of HTTP/1.1, whose clients show no certificate.
 ///
 /// Clients resume their sessions for up to a day without showing their certificate again, and keep the identity that it
 /// gave them; not once it or an authority of its chain has expired, nor after a reload that changed the authorities.

@@ -1,5 +1,3 @@
-// How handshakes went.
-
 import Synchronization
 
 /// Counts of one side's handshakes.

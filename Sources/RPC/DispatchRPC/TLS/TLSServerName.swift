@@ -1,9 +1,7 @@
-// The server that a client means to talk to, and that the certificate must name.
-
 import COpenSSL
 import Glibc
 
-/// A DNS name or an IP address.
+/// The server that a client means to talk to, and that the certificate must name: a DNS name or an IP address.
 struct TLSServerName {
   private enum Kind {
     case dns

@@ -1,9 +1,8 @@
-// The keys of a server's session tickets (RFC 5077 §4): made here, known to no other process, and changed often.
-
 import COpenSSL
 import Synchronization
 
-/// A ticket is sealed with the newest key and opened with it or the one before, so that it lives for one to two
+/// The keys of a server's session tickets (RFC 5077 §4): made here, known to no other process, and changed often. A
+/// ticket is sealed with the newest key and opened with it or the one before, so that it lives for one to two
 /// rotations.
 final class TicketKeys: Sendable {
   /// As long as a ticket may be used.

@@ -1,8 +1,6 @@
-// Metadata: the headers and trailers of a call that belong to the application.
-
 internal import Encodings
 
-/// An ordered multimap of names and values.
+/// The headers and trailers of a call that belong to the application: an ordered multimap of names and values.
 ///
 /// Names are lower-case ASCII letters, digits, `-`, `_` and `.`. A name ending in `-bin` has bytes for a value, which
 /// travel in Base64; any other has printable ASCII without leading or trailing spaces (PROTOCOL-HTTP2.md,

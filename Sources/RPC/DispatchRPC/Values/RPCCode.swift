@@ -1,5 +1,3 @@
-// The status codes of gRPC and how foreign codes map to them.
-
 /// A gRPC status code (grpc/grpc doc/statuscodes.md).
 public struct RPCCode: RawRepresentable, Hashable, Sendable {
   public let rawValue: UInt8

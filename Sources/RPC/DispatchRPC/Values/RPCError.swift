@@ -1,6 +1,5 @@
-// Why a call failed: the one error of this module's calls, on both sides of the wire.
-
-/// A call's failure: a status other than OK, with its message and trailing metadata.
+/// The one error of this module's calls, on both sides of the wire: a status other than OK, with its message and
+/// trailing metadata.
 public struct RPCError: Error, Hashable, Sendable {
   public var code: RPCCode
   /// For people; travels percent-encoded in `grpc-message`. A server sends the first KiB of it.

@@ -7,21 +7,18 @@ public struct RPCCallOptions: Sendable {
   public var deadline: MonotonicTime?
   public var waitForReady: Bool?
   public var metadata: Metadata
+  /// Of a call with one request and one answer: a stream is tried once.
   public var attempts: RPCAttempts?
-  /// How messages are compressed when sent. A server that cannot read it answers UNIMPLEMENTED.
-  public var compression: RPCCompression
 
   public init(
     timeout: Duration? = nil, deadline: MonotonicTime? = nil, waitForReady: Bool? = nil,
-    metadata: Metadata = Metadata(),
-    attempts: RPCAttempts? = nil, compression: RPCCompression = .identity
+    metadata: Metadata = Metadata(), attempts: RPCAttempts? = nil
   ) {
     self.timeout = timeout
     self.deadline = deadline
     self.waitForReady = waitForReady
     self.metadata = metadata
     self.attempts = attempts
-    self.compression = compression
   }
 
   func deadline(_ policy: RPCMethodPolicy, now: @autoclosure () -> MonotonicTime) -> MonotonicTime? {

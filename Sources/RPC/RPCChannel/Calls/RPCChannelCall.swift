@@ -1,10 +1,8 @@
-// A call with one request and one answer: one attempt after the other, until one counts.
-
 internal import DispatchPool
 internal import DispatchRPC
 internal import Synchronization
 
-/// A call that was begun, to cancel it.
+/// A call with one request and one answer, one attempt after the other, until one counts. Its caller can cancel it.
 public final class RPCChannelCall: Sendable {
   /// The step that an attempt waits for, to cancel it.
   private enum Wait: Sendable {
@@ -73,8 +71,7 @@ public final class RPCChannelCall: Sendable {
     observed = ObservedMethod(path, of: core)
     let policy = core.policy(of: path)
     request = RPCClientRequest(
-      path: path, message: message, metadata: options.metadata, deadline: options.deadline(policy, now: .now()),
-      compression: options.compression)
+      path: path, message: message, metadata: options.metadata, deadline: options.deadline(policy, now: .now()))
     waitForReady = options.waitForReady ?? policy.waitForReady
     state = Mutex(State(options.attempts ?? policy.attempts))
   }

@@ -1,8 +1,7 @@
-// When a target's names are looked up. Pure; time and chance are arguments.
-
 internal import DispatchPool
 
-/// As often as asked for, but no more often than an interval allows; after a failure again, ever more slowly.
+/// When a target's names are looked up: as often as asked for, but no more often than an interval allows; after a
+/// failure again, ever more slowly. Pure; time and chance are arguments.
 struct ResolutionSchedule {
   enum Step: Equatable {
     case none

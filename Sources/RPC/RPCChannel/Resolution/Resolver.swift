@@ -91,3 +91,56 @@ final class Resolver: Sendable {
     return Array(endpoints.prefix(mostEndpoints))
   }
 }
+
+/// The knot of a channel: the pool asks its resolver, whose answers go to the pool, and neither keeps the other alive.
+final class ChannelResolution: Sendable {
+  typealias Report = @Sendable (Result<[ChannelEndpoint], TargetError>) -> Void
+
+  private let target: String
+  private let configuration: RPCChannelConfiguration
+  private let resolver = Mutex<Resolver?>(nil)
+
+  init(target: String, configuration: RPCChannelConfiguration) {
+    self.target = target
+    self.configuration = configuration
+  }
+
+  /// Once, before the first question.
+  func begin(report: @escaping Report) {
+    let made = Resolver(
+      target: target, interval: configuration.resolutionInterval, backoff: configuration.backoff, report: report)
+    resolver.withLock { $0 = made }
+  }
+
+  func ask() {
+    resolver.withLock { $0 }?.resolve()
+  }
+}
+
+/// The endpoints behind the numbers by which the pool names them.
+struct EndpointRegistry {
+  private var ids: [ChannelEndpoint: EndpointID] = [:]
+  private var endpoints: [EndpointID: ChannelEndpoint] = [:]
+  private var nextNumber = 0
+
+  subscript(_ id: EndpointID) -> ChannelEndpoint? { endpoints[id] }
+
+  /// An endpoint that is known keeps its name.
+  mutating func enter(_ found: [ChannelEndpoint]) -> [EndpointID] {
+    found.map { endpoint in
+      if let id = ids[endpoint] { return id }
+      let id = EndpointID(nextNumber)
+      nextNumber += 1
+      ids[endpoint] = id
+      endpoints[id] = endpoint
+      return id
+    }
+  }
+
+  mutating func forgetAll(but kept: Set<EndpointID>) {
+    for (id, endpoint) in endpoints where !kept.contains(id) {
+      endpoints[id] = nil
+      ids[endpoint] = nil
+    }
+  }
+}

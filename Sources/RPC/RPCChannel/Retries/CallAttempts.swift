@@ -1,4 +1,4 @@
-// The attempts at a call or a stream, one after the other, and what follows a failed one.
+// The attempts at a call, one after the other, and what follows a failed one.
 
 internal import DispatchRPC
 internal import Synchronization
@@ -21,17 +21,14 @@ struct CallAttempts {
   /// The number of attempts before the one under way; without those that were repeated transparently.
   var previous: Int { machine.attempts - 1 }
 
-  /// - Parameter isCommitted: something of the answer was passed on, or what was sent cannot be sent again.
   mutating func failed(
-    _ error: RPCError, _ failure: AttemptFailure, isCommitted: Bool = false, before deadline: MonotonicTime?,
-    in core: ChannelCore
+    _ error: RPCError, _ failure: AttemptFailure, before deadline: MonotonicTime?, in core: ChannelCore
   ) -> OnFailure {
     let told = error.after(lastFailure)
     lastFailure = error
     let before = machine.attempts
     let decision = core.withThrottle { throttle in
-      machine.attemptFailed(
-        failure, isCommitted: isCommitted, throttle: &throttle, jitter: Double.random(in: -1...1))
+      machine.attemptFailed(failure, throttle: &throttle, jitter: Double.random(in: -1...1))
     }
     guard case .retry(let delay) = decision, Self.ends(delay, before: deadline) else { return .end(told) }
     if machine.attempts > before { core.counters.retries.add(1, ordering: .relaxed) }

@@ -27,17 +27,15 @@ struct RetryStateMachine {
     self.policy = policy
   }
 
-  /// - Parameters:
-  ///   - isCommitted: something of the answer was passed on, or what was sent cannot be sent again.
-  ///   - jitter: uniform in -1...1.
+  /// - Parameter jitter: uniform in -1...1.
   mutating func attemptFailed(
-    _ failure: AttemptFailure, isCommitted: Bool, throttle: inout RetryThrottle?, jitter: Double
+    _ failure: AttemptFailure, throttle: inout RetryThrottle?, jitter: Double
   ) -> OnFailure {
-    if !isCommitted, isRepeatedTransparently(failure) { return .retry(after: .zero) }
+    if isRepeatedTransparently(failure) { return .retry(after: .zero) }
     guard let policy else { return .fail }
     let isRetryable = policy.retryableCodes.contains(failure.code)
     if isRetryable || failure.pushback == .never { throttle?.attemptFailed() }
-    guard isRetryable, !isCommitted, failure.progress < .answered, attempts < policy.maximumAttempts,
+    guard isRetryable, failure.progress < .answered, attempts < policy.maximumAttempts,
       throttle?.allowsRetries ?? true
     else { return .fail }
     switch failure.pushback {
@@ -71,5 +69,74 @@ struct RetryStateMachine {
     for _ in 0..<backoffs where delay < policy.maximumBackoff { delay = delay * policy.multiplier }
     backoffs += 1
     return min(delay, policy.maximumBackoff) * (1 + policy.jitter * jitter)
+  }
+}
+
+/// A channel's tokens: no retries when so much fails that trying again only adds to it (gRFC A6, "Throttling Retry
+/// Attempts"). Pure.
+struct RetryThrottle: Equatable {
+  private let configuration: RPCRetryThrottling
+  private(set) var tokens: Double
+
+  init(_ configuration: RPCRetryThrottling) {
+    self.configuration = configuration
+    tokens = configuration.maximumTokens
+  }
+
+  var allowsRetries: Bool { tokens > configuration.maximumTokens / 2 }
+
+  /// With a code that the policy would retry, or a pushback that forbids it.
+  mutating func attemptFailed() {
+    tokens = max(0, tokens - 1)
+  }
+
+  mutating func attemptSucceeded() {
+    tokens = min(configuration.maximumTokens, tokens + configuration.tokenRatio)
+  }
+}
+
+/// The facts of a failed attempt that decide about another one.
+struct AttemptFailure: Equatable {
+  /// `grpc-retry-pushback-ms` (gRFC A6).
+  enum Pushback: Equatable {
+    case none
+    case after(Duration)
+    /// A negative number, or what is not one.
+    case never
+  }
+
+  var code: RPCCode
+  var progress: RPCProgress
+  var pushback: Pushback
+
+  init(code: RPCCode, progress: RPCProgress = .sent, pushback: Pushback = .none) {
+    self.code = code
+    self.progress = progress
+    self.pushback = pushback
+  }
+
+  init(_ error: RPCError) {
+    self.init(code: error.code, progress: error.progress, pushback: Pushback(error.metadata))
+  }
+}
+
+extension AttemptFailure.Pushback {
+  static let header = "grpc-retry-pushback-ms"
+
+  init(_ metadata: Metadata) {
+    // A value that is no text, or several, say nothing that could be relied on: as malformed as no number.
+    switch metadata.all(Self.header) {
+    case let values where values.isEmpty: self = .none
+    case let values where values.count == 1: self.init(values[0])
+    default: self = .never
+    }
+  }
+
+  private init(_ value: Metadata.Value) {
+    if case .text(let text) = value, let milliseconds = Int32(text), milliseconds >= 0 {
+      self = .after(.milliseconds(Int64(milliseconds)))
+    } else {
+      self = .never
+    }
   }
 }

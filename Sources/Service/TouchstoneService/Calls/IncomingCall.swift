@@ -121,10 +121,6 @@ extension RPCServerStream: IncomingStream {
     sendInitialMetadata(initialMetadata)
   }
 
-  public func send(_ message: [UInt8]) {
-    send(message, compressed: true)
-  }
-
   public func finish() {
     finish(trailingMetadata: Metadata())
   }

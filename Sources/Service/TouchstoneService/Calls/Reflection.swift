@@ -13,7 +13,7 @@ final class Reflection: Sendable {
   private let files = ProtoFiles.compiled
   private let services: [String]
   private let streams = OpenStreams<ReflectionStream, ExactText>(
-    StreamLimits(all: maximumStreams, callersPerOwner: maximumStreamsPerCaller), ownerOfCaller: ExactText.init)
+    .init(all: maximumStreams, perCaller: maximumStreamsPerCaller), ownerOfCaller: ExactText.init)
 
   /// - Parameter services: the full names of the services.
   init(services: [String]) {

@@ -23,7 +23,7 @@ final class Health: Sendable {
 
   private let machine = Mutex(HealthStateMachine())
   private let watchers = OpenStreams<HealthWatcher, Owner>(
-    StreamLimits(all: maximumWatchers, strangersPerOwner: maximumStrangersPerPeer), ownerOfCaller: Owner.caller)
+    .init(all: maximumWatchers, strangersPerGroup: maximumStrangersPerPeer), ownerOfCaller: Owner.caller)
   private let store: any Store
   private let timer: any DelayedExecutor
   private let logger: Logger

@@ -17,7 +17,7 @@ final class EventWatches: Sendable {
   fileprivate let permits = StorePermits(.eventReads)
   fileprivate let timer: any DelayedExecutor
   private let open = OpenStreams<EventWatch, ExactText>(
-    StreamLimits(all: maximumWatches, callersPerOwner: maximumWatchesPerCaller), ownerOfCaller: ExactText.init)
+    .init(all: maximumWatches, perCaller: maximumWatchesPerCaller), ownerOfCaller: ExactText.init)
   private let callings = Mutex<[Int: LoopCalling]>([:])
   private let lazyFeed = Mutex<EventFeed?>(nil)
 

@@ -13,22 +13,24 @@ protocol OpenStream: AnyObject, Sendable {
   func leave(_ error: RequestError)
 }
 
-/// `StreamPlaces` behind a lock. `Member` serves one stream, and the streams of one `Owner` are counted together.
+/// `EvictingPlaces` behind a lock. `Member` serves one stream, and the streams of one `Owner` are counted together.
 final class OpenStreams<Member: OpenStream, Owner: Hashable & Sendable>: Sendable {
+  typealias Places = EvictingPlaces<Member, Owner, Owner>
+
   private struct State: Sendable {
-    var places: StreamPlaces<Member, Owner>
+    var places: Places
     var isDraining = false
   }
 
   private let state: Mutex<State>
-  private let limits: StreamLimits
+  private let limits: Places.Limits
   private let ownerOfCaller: @Sendable (String) -> Owner
 
   /// - Parameter ownerOfCaller: counts the streams of a caller, by its name.
-  init(_ limits: StreamLimits, ownerOfCaller: @escaping @Sendable (String) -> Owner) {
+  init(_ limits: Places.Limits, ownerOfCaller: @escaping @Sendable (String) -> Owner) {
     self.limits = limits
     self.ownerOfCaller = ownerOfCaller
-    state = Mutex(State(places: StreamPlaces(limits)))
+    state = Mutex(State(places: Places(limits)))
   }
 
   var all: [Member] { state.withLock { $0.places.members } }
@@ -37,17 +39,18 @@ final class OpenStreams<Member: OpenStream, Owner: Hashable & Sendable>: Sendabl
   ///
   /// - Parameter subject: the owner as the error names it.
   func add(_ member: Member, of owner: Owner, _ subject: RequestError.Quota.Subject) throws(RequestError) {
-    let arrival = state.withLock { state -> StreamPlaces<Member, Owner>.OnArrival? in
+    let arrival = state.withLock { state -> Places.OnArrival? in
       if state.isDraining { return nil }
       state.places.review { $0.exchange.stream.admittedCaller.map(ownerOfCaller) }
-      return state.places.arrived(member, of: owner, isStranger: member.exchange.stream.admittedCaller == nil)
+      let isStranger = member.exchange.stream.admittedCaller == nil
+      return isStranger ? state.places.arrived(member, in: owner) : state.places.arrived(member, of: owner)
     }
     switch arrival {
     case nil: throw .draining
     case .admit: break
-    case .admitEnding(let other): other.exchange.onLoop { other.leave(.madeRoom) }
-    case .refuse(.owner): throw .tooManyStreams(of: subject, limit: limits.callersPerOwner)
-    case .refuse(.server): throw .tooManyStreams(of: .server, limit: limits.all)
+    case .admitEnding(_, let ended): ended.member.exchange.onLoop { ended.member.leave(.madeRoom) }
+    case .refuse(.owner): throw .tooManyStreams(of: subject, limit: limits.perCaller)
+    case .refuse(.all): throw .tooManyStreams(of: .server, limit: limits.all)
     }
     member.exchange.stream.onConnectionLeaving { [weak member] in member?.leave(.connectionLeaving) }
   }

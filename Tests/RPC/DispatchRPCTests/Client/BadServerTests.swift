@@ -59,7 +59,7 @@ import Testing
     let client = TestClient(server.address, RPCClientConfiguration(), loop: loop)
     try await client.connect()
     let timeout = Duration.milliseconds(300)
-    async let error = failure { () throws(RPCError) in try await client.call("Any", timeout: timeout) }
+    async let error = client.failure("Any", timeout: timeout)
     await isCalled.next()
     let deadline = MonotonicTime.now().advanced(by: timeout)
     loop.execute {

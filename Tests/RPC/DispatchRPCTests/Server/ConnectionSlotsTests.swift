@@ -5,6 +5,12 @@ import Testing
 
 @testable import DispatchRPC
 
+extension ConnectionSlots {
+  fileprivate mutating func arrived(from address: SocketAddress?, keeper: Int) -> OnArrival {
+    arrived(keeper, in: address?.subscriber)
+  }
+}
+
 @Suite struct ConnectionSlotsTests {
   private static func address(_ host: String, port: UInt16 = 1) throws -> SocketAddress {
     try #require(try SocketAddress.resolve(host: host, port: port).first)
@@ -16,8 +22,8 @@ import Testing
     #expect(slots.arrived(from: other, keeper: 0) == .admit(0))
     #expect(slots.arrived(from: one, keeper: 1) == .admit(1))
     #expect(slots.arrived(from: one, keeper: 2) == .admit(2))
-    #expect(slots.arrived(from: one, keeper: 3) == .admitClosing(3, .init(id: 1, keeper: 1)))
-    #expect(slots.arrived(from: one, keeper: 4) == .admitClosing(4, .init(id: 2, keeper: 2)))
+    #expect(slots.arrived(from: one, keeper: 3) == .admitEnding(3, .init(id: 1, member: 1)))
+    #expect(slots.arrived(from: one, keeper: 4) == .admitEnding(4, .init(id: 2, member: 2)))
     #expect(slots.count == 3)
   }
 
@@ -26,14 +32,14 @@ import Testing
     let hosts = try (1...6).map { try Self.address("192.0.2.\($0)") }
     for id in 0..<3 { #expect(slots.arrived(from: hosts[id], keeper: id) == .admit(UInt64(id))) }
     slots.setRunning(0, true)
-    #expect(slots.arrived(from: hosts[3], keeper: 3) == .admitClosing(3, .init(id: 1, keeper: 1)))
+    #expect(slots.arrived(from: hosts[3], keeper: 3) == .admitEnding(3, .init(id: 1, member: 1)))
     slots.setRunning(2, true)
     slots.setRunning(3, true)
     // All run one: the oldest goes, and the next comer before those that are left.
-    #expect(slots.arrived(from: hosts[4], keeper: 4) == .admitClosing(4, .init(id: 0, keeper: 0)))
-    #expect(slots.arrived(from: hosts[5], keeper: 5) == .admitClosing(5, .init(id: 4, keeper: 4)))
+    #expect(slots.arrived(from: hosts[4], keeper: 4) == .admitEnding(4, .init(id: 0, member: 0)))
+    #expect(slots.arrived(from: hosts[5], keeper: 5) == .admitEnding(5, .init(id: 4, member: 4)))
     slots.setRunning(2, false)
-    #expect(slots.makeRoom() == .init(id: 2, keeper: 2))
+    #expect(slots.makeRoom() == .init(id: 2, member: 2))
   }
 
   @Test func callersOfOneAddressDoNotCount() throws {
@@ -45,7 +51,7 @@ import Testing
     }
     #expect(slots.arrived(from: proxy, keeper: 0) == .admit(50))
     #expect(slots.arrived(from: proxy, keeper: 0) == .admit(51))
-    #expect(slots.arrived(from: proxy, keeper: 0) == .admitClosing(52, .init(id: 50, keeper: 0)))
+    #expect(slots.arrived(from: proxy, keeper: 0) == .admitEnding(52, .init(id: 50, member: 0)))
   }
 
   @Test func whereAllPlacesAreTakenTheOldestStrangerGoes() throws {
@@ -55,9 +61,9 @@ import Testing
     _ = slots.callAdmitted(0, of: "caller")
     #expect(slots.arrived(from: hosts[1], keeper: 1) == .admit(1))
     #expect(slots.arrived(from: hosts[2], keeper: 2) == .admit(2))
-    #expect(slots.arrived(from: hosts[3], keeper: 3) == .admitClosing(3, .init(id: 1, keeper: 1)))
+    #expect(slots.arrived(from: hosts[3], keeper: 3) == .admitEnding(3, .init(id: 1, member: 1)))
     _ = slots.callAdmitted(2, of: "caller")
-    #expect(slots.arrived(from: hosts[4], keeper: 4) == .admitClosing(4, .init(id: 3, keeper: 3)))
+    #expect(slots.arrived(from: hosts[4], keeper: 4) == .admitEnding(4, .init(id: 3, member: 3)))
     #expect(slots.count == 3)
   }
 
@@ -68,8 +74,8 @@ import Testing
       #expect(slots.arrived(from: host, keeper: 0) == .admit(id))
       _ = slots.callAdmitted(id, of: "caller")
     }
-    #expect(slots.arrived(from: host, keeper: 0) == .refuse)
-    slots.closed(1)
+    #expect(slots.arrived(from: host, keeper: 0) == .refuse(.all))
+    slots.left(1)
     #expect(slots.arrived(from: host, keeper: 0) == .admit(2))
   }
 
@@ -89,11 +95,11 @@ import Testing
     var evicted: [UInt64] = []
     for id in 32..<64 as Range<UInt64> {
       switch slots.arrived(from: host, keeper: 0) {
-      case .admit(id), .admitClosing(id, _): break
+      case .admit(id), .admitEnding(id, _): break
       default: #expect(Bool(false), "a sixteenth of the places is for those that come")
       }
       switch slots.callAdmitted(id, of: "bank") {
-      case .keepClosing(let eviction): evicted.append(eviction.id)
+      case .keepEnding(let eviction): evicted.append(eviction.id)
       case .share: #expect(id >= 32 + 15)
       case .keep: #expect(Bool(false), "the caller with most makes room")
       }
@@ -106,10 +112,10 @@ import Testing
   @Test func aCallersFurtherConnectionsMakeRoomAsStrangersDo() throws {
     var slots = try Self.full(of: "game", limit: 32)
     let host = try Self.address("198.51.100.1")
-    #expect(slots.arrived(from: host, keeper: 0) == .admitClosing(32, .init(id: 30, keeper: 30)))
+    #expect(slots.arrived(from: host, keeper: 0) == .admitEnding(32, .init(id: 30, member: 30)))
     // A place of its own is there for it as soon as one of the others goes.
     #expect(slots.callAdmitted(31, of: "game") == .share)
-    slots.closed(3)
+    slots.left(3)
     #expect(slots.callAdmitted(31, of: "game") == .keep)
     #expect(slots.callAdmitted(31, of: "game") == .keep)
     #expect((slots.count, slots.strangerCount) == (31, 1))
@@ -123,14 +129,14 @@ import Testing
   func anAddressIsWhatOneSubscriberHas(_ one: String, _ other: String, isSame: Bool) throws {
     var slots = ConnectionSlots(limit: 10, strangersPerAddress: 1)
     #expect(slots.arrived(from: try Self.address(one, port: 1), keeper: 0) == .admit(0))
-    let expected: ConnectionSlots.OnArrival = isSame ? .admitClosing(1, .init(id: 0, keeper: 0)) : .admit(1)
+    let expected: ConnectionSlots.OnArrival = isSame ? .admitEnding(1, .init(id: 0, member: 0)) : .admit(1)
     #expect(slots.arrived(from: try Self.address(other, port: 2), keeper: 0) == expected)
   }
 
   @Test func unixSocketsHaveNoAddressButTakePlaces() {
     var slots = ConnectionSlots(limit: 3, strangersPerAddress: 1)
     for id in 0..<3 as Range<UInt64> { #expect(slots.arrived(from: nil, keeper: 0) == .admit(id)) }
-    #expect(slots.arrived(from: nil, keeper: 0) == .admitClosing(3, .init(id: 0, keeper: 0)))
+    #expect(slots.arrived(from: nil, keeper: 0) == .admitEnding(3, .init(id: 0, member: 0)))
   }
 
   @Test func ifDescriptorsRunOutTheOldestStrangerGoesAndCallersStay() throws {
@@ -138,19 +144,19 @@ import Testing
     let host = try Self.address("192.0.2.1")
     for keeper in 0..<3 { _ = slots.arrived(from: host, keeper: keeper) }
     _ = slots.callAdmitted(0, of: "caller")
-    #expect(slots.makeRoom() == .init(id: 1, keeper: 1))
-    #expect(slots.makeRoom() == .init(id: 2, keeper: 2))
+    #expect(slots.makeRoom() == .init(id: 1, member: 1))
+    #expect(slots.makeRoom() == .init(id: 2, member: 2))
     #expect(slots.makeRoom() == nil)
-    #expect((slots.count, slots.strangerCount, slots.addressCount) == (1, 0, 0))
+    #expect((slots.count, slots.strangerCount, slots.groupCount) == (1, 0, 0))
   }
 
   @Test func oneThatWasClosedToMakeRoomIsGone() throws {
     var slots = ConnectionSlots(limit: 1, strangersPerAddress: 1)
     let host = try Self.address("192.0.2.1")
     _ = slots.arrived(from: host, keeper: 0)
-    #expect(slots.arrived(from: host, keeper: 0) == .admitClosing(1, .init(id: 0, keeper: 0)))
+    #expect(slots.arrived(from: host, keeper: 0) == .admitEnding(1, .init(id: 0, member: 0)))
     _ = slots.callAdmitted(0, of: "caller")
-    slots.closed(0)
+    slots.left(0)
     #expect(!slots.holds(0) && slots.holds(1))
     #expect((slots.count, slots.strangerCount) == (1, 1))
   }
@@ -169,7 +175,7 @@ import Testing
         switch slots.arrived(from: hosts[host], keeper: 0) {
         case .admit(let id):
           model.append((id, host, nil))
-        case .admitClosing(let id, let eviction):
+        case .admitEnding(let id, let eviction):
           let index = try #require(model.firstIndex { $0.id == eviction.id })
           #expect(model[index].owner == nil)
           // The first of its kind: of the address if that is what was full, otherwise of all.
@@ -194,7 +200,7 @@ import Testing
           model[index].owner = model[index].owner ?? owner
         case .share:
           #expect(wasStranger && isFull && isFair)
-        case .keepClosing(let eviction):
+        case .keepEnding(let eviction):
           #expect(wasStranger && isFull && !isFair)
           model[index].owner = owner
           let closed = try #require(model.firstIndex { $0.id == eviction.id })
@@ -203,11 +209,11 @@ import Testing
         }
       default:
         guard let index = model.indices.randomElement(using: &generator) else { continue }
-        slots.closed(model.remove(at: index).id)
+        slots.left(model.remove(at: index).id)
       }
       #expect(slots.count == model.count && slots.count <= limit)
       #expect(slots.strangerCount == model.count { $0.owner == nil })
-      #expect(slots.addressCount == Set(model.filter { $0.owner == nil }.map(\.host)).count)
+      #expect(slots.groupCount == Set(model.filter { $0.owner == nil }.map(\.host)).count)
       #expect(slots.ownerCount == Set(model.compactMap(\.owner)).count)
     }
   }

@@ -1,5 +1,3 @@
-// A unary call as its handler sees it: the context of every call, and the one answer.
-
 /// One running unary call. Answer it exactly once with `respond` or `fail`, from any thread and at any time; the first
 /// answer wins, and an answer to a call that is gone does nothing.
 public final class RPCServerCall: RPCServerContext, EventLoopJob, @unchecked Sendable {
@@ -10,13 +8,10 @@ public final class RPCServerCall: RPCServerContext, EventLoopJob, @unchecked Sen
   private var posted: RPCServerAnswer?
 
   /// Metadata that does not fit into header lists of 8 KiB each is left out.
-  ///
-  /// - Parameter compression: used if the client reads it; otherwise the answer goes out as it is.
   public func respond(
-    _ message: [UInt8], initialMetadata: Metadata = Metadata(), trailingMetadata: Metadata = Metadata(),
-    compression: RPCCompression = .identity
+    _ message: [UInt8], initialMetadata: Metadata = Metadata(), trailingMetadata: Metadata = Metadata()
   ) {
-    answer(.message(message, initial: initialMetadata, trailing: trailingMetadata, compression))
+    answer(.message(message, initial: initialMetadata, trailing: trailingMetadata))
   }
 
   /// An error with code OK is a mistake in the handler; the client is told UNKNOWN.
@@ -62,6 +57,6 @@ public final class RPCServerCall: RPCServerContext, EventLoopJob, @unchecked Sen
 }
 
 enum RPCServerAnswer: Sendable {
-  case message([UInt8], initial: Metadata, trailing: Metadata, RPCCompression)
+  case message([UInt8], initial: Metadata, trailing: Metadata)
   case error(RPCError)
 }

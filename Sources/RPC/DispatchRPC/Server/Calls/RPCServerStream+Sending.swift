@@ -1,15 +1,14 @@
 // A server's stream and its messages on their way to the client, and its end; on the event loop only.
 
 extension RPCServerStream {
-  func submitHead(_ metadata: Metadata, _ wanted: RPCCompression = .identity) {
+  func submitHead(_ metadata: Metadata) {
     guard let stream, !hasSentHead else { return }
     hasSentHead = true
-    compression = connection.accepted(wanted, by: stream)
-    connection.submitHead(of: stream, metadata, compression, body: ServerCallbacks.readMessages)
+    connection.submitHead(of: stream, metadata, body: ServerCallbacks.readMessages)
     connection.scheduleWrite()
   }
 
-  func append(_ message: [UInt8], compressed: Bool) {
+  func append(_ message: [UInt8]) {
     guard stream != nil else { return }
     let limit = connection.server.configuration.maxResponseMessageBytes
     answers += 1
@@ -26,11 +25,9 @@ extension RPCServerStream {
       abort(.resourceExhausted, "the client has too many answers to read first")
       return
     }
-    let outgoing = OutgoingMessage(message, compressed ? compression : .identity, with: connection.buffers.gzip)
-    outbox.append(outgoing)
-    stream?.pointee.observed.sent(outgoing.messageBytes)
-    connection.responseBytesChanged(by: MessageOutbox.cost(of: outgoing))
-    releaseQuota(message.count - outgoing.messageBytes)
+    outbox.append(OutgoingMessage(message))
+    stream?.pointee.observed.sent(message.count)
+    connection.responseBytesChanged(by: MessageOutbox.cost(of: message))
     submitHead(Metadata())
     resumeBody()
   }
@@ -134,11 +131,7 @@ extension RPCServerStream {
   private func release(_ count: Int) {
     guard count > 0 else { return }
     connection.responseBytesChanged(by: -count)
-    releaseQuota(count)
-  }
-
-  private func releaseQuota(_ count: Int) {
-    guard count > 0, quota.release(count), !writableIsDue, events != nil else { return }
+    guard quota.release(count), !writableIsDue, events != nil else { return }
     writableIsDue = true
     loop.execute {
       self.writableIsDue = false

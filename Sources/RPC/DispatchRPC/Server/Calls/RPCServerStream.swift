@@ -41,8 +41,6 @@ public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
   var ending: Ending?
   var answers = 0
   var hasSentHead = false
-  /// Known with the head.
-  var compression = RPCCompression.identity
   var isBodyDeferred = false
   private var isDelivering = false
   private var leavingHandler: (@Sendable () -> Void)?
@@ -83,23 +81,19 @@ public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
 
   /// Sends the headers at once, with this metadata; without this call the first message takes them along. Does nothing
   /// once they are sent. Metadata that does not fit into a header list of 8 KiB is left out.
-  ///
-  /// - Parameter compression: for the messages that follow, if the client reads it; otherwise they go out as they are.
-  public func sendInitialMetadata(_ metadata: Metadata, compression: RPCCompression = .identity) {
-    onLoop { $0.submitHead(metadata, compression) }
+  public func sendInitialMetadata(_ metadata: Metadata) {
+    onLoop { $0.submitHead(metadata) }
   }
 
   /// A client that has too much to take already (`maxBufferedResponseBytesPerStream`) is cut off: it gets no more than
   /// the message that is on its way, and RESOURCE_EXHAUSTED.
-  ///
-  /// - Parameter compressed: false for a message that is sent as it is, whatever the stream's compression.
-  public func send(_ message: [UInt8], compressed: Bool = true) {
+  public func send(_ message: [UInt8]) {
     guard !loadMarks().contains(.answered) else { return }
     guard quota.reserve(MessageOutbox.cost(of: message)) else {
       onLoop { $0.abort(.resourceExhausted, "the client does not take the messages") }
       return
     }
-    onLoop { $0.append(message, compressed: compressed) }
+    onLoop { $0.append(message) }
   }
 
   /// Ends the call well, after what was sent.
@@ -108,8 +102,8 @@ public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
   }
 
   /// One message and the end: what a client-streaming call takes.
-  public func respond(_ message: [UInt8], trailingMetadata: Metadata = Metadata(), compressed: Bool = true) {
-    send(message, compressed: compressed)
+  public func respond(_ message: [UInt8], trailingMetadata: Metadata = Metadata()) {
+    send(message)
     finish(trailingMetadata: trailingMetadata)
   }
 
@@ -217,7 +211,7 @@ extension RPCServerStream {
 
   /// False when it has ended the call.
   private func inflate(_ message: inout MessageDeframer) -> Bool {
-    guard let stream, stream.pointee.head.compression == .gzip else {
+    guard let stream, stream.pointee.head.encoding == .gzip else {
       abort(.internalError, "a message is marked as compressed, but there is no grpc-encoding")
       return false
     }

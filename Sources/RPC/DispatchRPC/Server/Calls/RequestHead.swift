@@ -1,6 +1,5 @@
-// The headers of a request as they come in, and whether they make a gRPC call. Pure.
-
-/// Gathers the fields that matter and judges them once they are complete (PROTOCOL-HTTP2.md, "Requests").
+/// Gathers the fields of a request that matter as they come in, and judges them once they are complete
+/// (PROTOCOL-HTTP2.md, "Requests"). Pure.
 struct RequestHead {
   enum Refusal: Equatable {
     /// Not gRPC at all: an HTTP status and no more.
@@ -34,8 +33,7 @@ struct RequestHead {
   /// Nanoseconds from the arrival of the headers.
   private(set) var timeout: UInt64?
   /// The encoding of messages that are marked as compressed; `nil` for one that we do not know.
-  private(set) var compression: RPCCompression? = .identity
-  private(set) var acceptsGzip = false
+  private(set) var encoding: MessageEncoding? = .identity
   /// The client names encodings, so the answer names ours.
   private(set) var namesEncodings = false
   private(set) var metadata = EncodedMetadata()
@@ -81,7 +79,7 @@ struct RequestHead {
     if hasMalformedTimeout { return .status(.internalError, .malformedTimeout) }
     if route == nil { return .status(.unimplemented, .unknownMethod) }
     if hasSeveralEncodings { return .status(.internalError, .severalEncodings) }
-    if compression == nil { return .unknownEncoding }
+    if encoding == nil { return .unknownEncoding }
     return nil
   }
 
@@ -104,10 +102,9 @@ struct RequestHead {
     case 13 where name.equals("grpc-encoding"):
       hasSeveralEncodings = hasEncoding
       hasEncoding = true
-      compression = RPCCompression(encoding: value)
+      encoding = MessageEncoding(value)
       namesEncodings = true
     case 20 where name.equals("grpc-accept-encoding"):
-      if RPCCompression.acceptsGzip(value) { acceptsGzip = true }
       namesEncodings = true
     default:
       return name.first == UInt8(ascii: ":") || name.equals("user-agent") || name.equals("content-length")

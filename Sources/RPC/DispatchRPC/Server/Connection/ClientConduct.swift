@@ -1,7 +1,5 @@
-// The cost of a client's frames to the server, and the point at which it is abuse. Pure; time
-// is an argument.
-
-/// Judges one connection's frames. The owner ends the connection at the first offence.
+/// Judges one connection's frames by what they cost the server. The owner ends the connection at the first offence.
+/// Pure; time is an argument.
 struct ClientConduct {
   struct Offence {
     var code: HTTP2ErrorCode

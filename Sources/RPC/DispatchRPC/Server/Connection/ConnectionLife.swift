@@ -1,8 +1,5 @@
-// When a server's connection is looked after, probed, asked to leave and ended: all of its times in one machine. Pure;
-// time is an argument.
-
-/// The life of one connection: its handshake, its keepalive, its age and idleness, its drain, the end of its client's
-/// certificate.
+/// The life of one connection, all of its times in one machine: its handshake, its keepalive, its age and idleness, its
+/// drain, the end of its client's certificate. Pure; time is an argument.
 ///
 /// The owner reports what happens, and performs the steps that `timePassed` returns until it returns the next deadline.
 struct ConnectionLife {
@@ -44,6 +41,15 @@ struct ConnectionLife {
     case goingAway = "the server is going away"
   }
 
+  /// How far the client is asked to leave without losing a call (RFC 9113 §6.8). nghttp2 ends the connection once the
+  /// last word is out and no stream is left.
+  private enum Leaving {
+    case serving
+    /// GOAWAY(2^31-1) and a PING are out: what the client sent before it saw them is still taken.
+    case warned
+    case refusing
+  }
+
   private let lookInterval: Duration
   private let certificateGrace: Duration
   private let drainWarningTime: Duration
@@ -53,7 +59,7 @@ struct ConnectionLife {
   /// `nil` while there are streams.
   private var idleSince: MonotonicTime?
   private var nextLook = MonotonicTime.distantFuture
-  private var drainState = DrainStateMachine()
+  private var leaving = Leaving.serving
   private var warningEnds = MonotonicTime.distantFuture
   private var graceEnds = MonotonicTime.distantFuture
   private var nextCertificateCheck = MonotonicTime.distantFuture
@@ -77,7 +83,7 @@ struct ConnectionLife {
   /// False once the client's certificate is over: streams that were open end well, but none begins.
   var takesStreams: Bool { !isCertificateOver }
   /// The client knows that new streams are refused.
-  var isRefusing: Bool { drainState.isRefusing }
+  var isRefusing: Bool { leaving == .refusing }
   var canCertificateEnd: Bool { hasBegun && !isCertificateOver }
 
   // MARK: Time
@@ -156,14 +162,16 @@ struct ConnectionLife {
   /// The server asks the client to leave.
   mutating func leave(at now: MonotonicTime) -> Step? {
     guard hasBegun else { return .close(.goingAway) }
-    guard drainState.drain() == .warn else { return nil }
+    guard leaving == .serving else { return nil }
+    leaving = .warned
     warningEnds = now.advanced(by: drainWarningTime)
     return .warn
   }
 
   /// The client has acknowledged the warning's PING, or was waited for long enough.
   mutating func warningSeen() -> Step? {
-    guard drainState.warningSeen() == .refuseNewStreams else { return nil }
+    guard leaving == .warned else { return nil }
+    leaving = .refusing
     warningEnds = .distantFuture
     return .refuseNewStreams
   }
@@ -198,5 +206,66 @@ extension ConnectionLife.Bounds {
       idleTimeout: configuration.idleTimeout, maxAge: configuration.maxConnectionAge,
       ageGrace: configuration.maxConnectionAgeGrace, certificateGrace: configuration.certificateGrace,
       drainWarningTime: configuration.drainWarningTime)
+  }
+}
+
+/// When a connection has lived or idled for long enough (gRFC A9): it is then asked to leave; over age it has a grace
+/// for its calls. Pure; time and chance are arguments.
+struct ConnectionTerm {
+  /// Keeps connections that began together, as after a restart, from ending together.
+  struct Jitter: Equatable {
+    /// Parts of the duration, -0.1 to 0.1 each.
+    var age: Double
+    var idle: Double
+
+    static let none = Jitter(age: 0, idle: 0)
+
+    /// A9: 10 % either way.
+    static func random() -> Jitter {
+      Jitter(age: .random(in: -0.1...0.1), idle: .random(in: -0.1...0.1))
+    }
+  }
+
+  private enum State {
+    case serving
+    case leaving(until: MonotonicTime)
+  }
+
+  private let dueByAge: MonotonicTime
+  private let ageGrace: Duration?
+  private let idleTimeout: Duration
+  private var state = State.serving
+
+  /// Without a `maxAge` it may grow as old as it likes, and without an `ageGrace` its last calls may take as long.
+  init(maxAge: Duration?, ageGrace: Duration?, idleTimeout: Duration, acceptedAt: MonotonicTime, jitter: Jitter) {
+    dueByAge = maxAge.map { acceptedAt.advanced(by: $0 * (1 + jitter.age)) } ?? .distantFuture
+    self.ageGrace = ageGrace
+    self.idleTimeout = idleTimeout * (1 + jitter.idle)
+  }
+
+  enum OnTimer: Equatable {
+    case wait(until: MonotonicTime)
+    /// Ask the client to leave, and look again then.
+    case drain(until: MonotonicTime)
+    /// Whatever calls still run.
+    case close
+  }
+
+  /// At the time that the last call named, or at any other. `idleSince` is `nil` while there are calls.
+  mutating func timerExpired(at now: MonotonicTime, idleSince: MonotonicTime?) -> OnTimer {
+    switch state {
+    case .leaving(let until):
+      return until <= now ? .close : .wait(until: until)
+    case .serving:
+      let dueByIdling = idleSince?.advanced(by: idleTimeout) ?? .distantFuture
+      if dueByAge <= now { return leave(until: ageGrace.map(now.advanced(by:)) ?? .distantFuture) }
+      if dueByIdling <= now { return leave(until: .distantFuture) }
+      return .wait(until: min(dueByAge, dueByIdling))
+    }
+  }
+
+  private mutating func leave(until: MonotonicTime) -> OnTimer {
+    state = .leaving(until: until)
+    return .drain(until: until)
   }
 }

@@ -1,6 +1,5 @@
-// The rules for the streams and sizes of header blocks (RFC 9113 §5.1.1, §6.5.2). Pure.
-
-/// Follows one connection's header blocks, of which one comes at a time.
+/// Follows one connection's header blocks, of which one comes at a time: the rules for their streams and sizes (RFC
+/// 9113 §5.1.1, §6.5.2). Pure.
 struct HeaderBlockRules {
   /// A header list this many times the announced limit is a bomb: it ends the connection, and with it the decoding. No
   /// list is so large without repeating indexed fields: nghttp2 takes 144 KiB in frames of a block, and Huffman's code

@@ -1,9 +1,7 @@
-// The rules of HTTP/2 for the fields of a request (RFC 9113 §8.2, §8.3), for sessions in which nghttp2 does not check
-// them. Pure.
-
 import CNGHTTP2
 
-/// Judges one request's fields, of which one comes at a time.
+/// Judges one request's fields, of which one comes at a time, by HTTP/2's rules (RFC 9113 §8.2, §8.3), for sessions in
+/// which nghttp2 does not check them. Pure.
 ///
 /// nghttp2 refuses a request without `:authority`, or with one that is no host. Clients over Unix sockets have no host:
 /// they send the socket's path, nothing, or `localhost`. So their requests are judged here, by nghttp2's rules for all

@@ -7,7 +7,7 @@ extension ServerConnection {
   func send(_ answer: RPCServerAnswer, on stream: Stream) {
     conduct.callAnswered()
     switch answer {
-    case .message(let message, let initial, let trailing, let wanted):
+    case .message(let message, let initial, let trailing):
       guard message.count <= server.configuration.maxResponseMessageBytes else {
         sendStatus(.resourceExhausted, "the answer has \(message.count) bytes, more than allowed", on: stream)
         return
@@ -18,12 +18,11 @@ extension ServerConnection {
         return
       }
       enterAnswered(stream)
-      let compression = accepted(wanted, by: stream)
-      stream.pointee.response = OutgoingMessage(message, compression, with: buffers.gzip)
+      stream.pointee.response = OutgoingMessage(message)
       stream.pointee.trailingMetadata = trailing
-      responseBytesChanged(by: stream.pointee.response.messageBytes)
-      stream.pointee.observed.sent(stream.pointee.response.messageBytes)
-      submitHead(of: stream, initial, compression, body: ServerCallbacks.readResponse)
+      responseBytesChanged(by: message.count)
+      stream.pointee.observed.sent(message.count)
+      submitHead(of: stream, initial, body: ServerCallbacks.readResponse)
     case .error(let error):
       let code = error.code == .ok ? .unknown : error.code
       sendStatus(code, error.message, metadata: error.metadata, on: stream)
@@ -38,19 +37,11 @@ extension ServerConnection {
     scheduleWrite()
   }
 
-  /// Only what the client reads.
-  func accepted(_ compression: RPCCompression, by stream: Stream) -> RPCCompression {
-    stream.pointee.head.acceptsGzip ? compression : .identity
-  }
-
-  func submitHead(
-    of stream: Stream, _ initial: Metadata, _ compression: RPCCompression,
-    body read: @escaping nghttp2_data_source_read_callback
-  ) {
+  func submitHead(of stream: Stream, _ initial: Metadata, body read: @escaping nghttp2_data_source_read_callback) {
     let body = nghttp2_data_provider(
       source: nghttp2_data_source(ptr: UnsafeMutableRawPointer(stream)), read_callback: read)
     let namesEncodings = stream.pointee.head.namesEncodings
-    if initial.isEmpty && compression == .identity {
+    if initial.isEmpty {
       session.submitResponse(
         stream: stream.pointee.id, ResponseFields.head, ResponseFields.headCount(namingEncodings: namesEncodings),
         body: body)
@@ -58,7 +49,6 @@ extension ServerConnection {
     }
     buffers.headerBlock.removeAll()
     ResponseFields.addHead(to: &buffers.headerBlock, namingEncodings: namesEncodings)
-    if compression == .gzip { buffers.headerBlock.add("grpc-encoding", "gzip") }
     buffers.headerBlock.add(initial, listLimitBytes: ResponseFields.listLimitBytes)
     buffers.headerBlock.withFields { session.submitResponse(stream: stream.pointee.id, $0, $1, body: body) }
   }
@@ -137,5 +127,36 @@ extension ServerConnection {
   func responseNotSent(_ stream: Stream) {
     stream.pointee.isLocalDone = true
     session.submitReset(.internalError, stream: stream.pointee.id)
+  }
+}
+
+/// The header fields that nearly every response has, laid out once for the whole program.
+enum ResponseFields {
+  /// The limit of one header block that we send, counted as in RFC 9113 §6.5.2. Common clients take this much (gRPC's C
+  /// core: 8 KiB for sure, more by chance), and nghttp2 sends no block above 64 KiB at all.
+  static let listLimitBytes = 8 << 10
+
+  // Unsafe only in name: written once before the first read, and never freed.
+  nonisolated(unsafe) static let head = allocate([
+    nghttp2_nv(static: ":status", "200"), nghttp2_nv(static: "content-type", "application/grpc"),
+    nghttp2_nv(static: "grpc-accept-encoding", MessageEncoding.accepted),
+  ])
+
+  /// The encodings that we read, for the clients that name theirs.
+  static func headCount(namingEncodings: Bool) -> Int { namingEncodings ? 3 : 2 }
+
+  /// The one trailer of a success.
+  nonisolated(unsafe) static let okTrailer = allocate([nghttp2_nv(static: "grpc-status", "0")])
+
+  static func addHead(to block: inout HeaderBlock, namingEncodings: Bool) {
+    block.add(":status", "200")
+    block.add("content-type", "application/grpc")
+    if namingEncodings { block.add("grpc-accept-encoding", MessageEncoding.accepted) }
+  }
+
+  private static func allocate(_ fields: [nghttp2_nv]) -> UnsafePointer<nghttp2_nv> {
+    let pointer = UnsafeMutablePointer<nghttp2_nv>.allocate(capacity: fields.count)
+    pointer.initialize(from: fields, count: fields.count)
+    return UnsafePointer(pointer)
   }
 }

@@ -81,7 +81,7 @@ extension ServerConnection {
       refuse(stream, .internalError, "a unary call has one request message; there is none")
     case .truncated:
       refuse(stream, .internalError, "the request message ends early")
-    case .complete where stream.pointee.request.isCompressed && stream.pointee.head.compression == .identity:
+    case .complete where stream.pointee.request.isCompressed && stream.pointee.head.encoding == .identity:
       // A broken client (grpc/grpc doc/compression.md).
       refuse(stream, .internalError, "a message is marked as compressed, but there is no grpc-encoding")
     case .complete:

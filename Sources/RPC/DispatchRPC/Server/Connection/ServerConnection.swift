@@ -1,9 +1,8 @@
-// One client's connection to the server: a shell around values, each of which knows one thing about it.
-
 import CNGHTTP2
 import Synchronization
 
-/// Confined to its event loop. It receives the events on the wire; the parts decide, and the extensions act:
+/// One client's connection to the server. Confined to its event loop. It receives the events on the wire; the parts,
+/// each a value that knows one thing about it, decide, and the extensions act:
 ///
 /// - `ServerCallbacks` brings nghttp2's events, `+Requests` takes them, `+Refusals` answers those that no handler sees;
 /// - `+Dispatch`, `+Inflating` and `+Streaming` bring requests to their handlers, `+Answers` takes their answers to

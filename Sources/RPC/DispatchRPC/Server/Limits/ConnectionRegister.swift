@@ -1,8 +1,20 @@
-// The places of a server's connections, shared by all its event loops.
-
 import Synchronization
 
-/// `ConnectionSlots` behind a lock.
+/// The places of connections. A member is the number of the event loop that keeps the connection.
+package typealias ConnectionSlots = EvictingPlaces<Int, SocketAddress, String>
+
+extension ConnectionSlots {
+  /// The part of all places that callers leave to connections without an admitted call: 625 of 10,000. One that comes
+  /// has to make its first call before as many others come.
+  private static var partForArrivals: Int { 16 }
+
+  init(limit: Int, strangersPerAddress: Int) {
+    self.init(
+      Limits(all: limit, callers: limit - limit / Self.partForArrivals, strangersPerGroup: strangersPerAddress))
+  }
+}
+
+/// The places of a server's connections, shared by all its event loops.
 package final class ConnectionRegister: Sendable {
   private let slots: Mutex<ConnectionSlots>
   private let evict = Mutex<@Sendable (ConnectionSlots.Eviction) -> Void>({ _ in })
@@ -15,8 +27,9 @@ package final class ConnectionRegister: Sendable {
     self.init(limit: configuration.maxConnections, strangersPerAddress: configuration.strangersPerAddress)
   }
 
+  /// - Parameter keeper: the event loop that is to close it.
   func arrived(from address: SocketAddress, keeper: Int) -> ConnectionSlots.OnArrival {
-    slots.withLock { $0.arrived(from: address.isUnix ? nil : address, keeper: keeper) }
+    slots.withLock { $0.arrived(keeper, in: address.isUnix ? nil : address.subscriber) }
   }
 
   var count: Int { slots.withLock { $0.count } }
@@ -31,10 +44,10 @@ package final class ConnectionRegister: Sendable {
   }
 
   /// False: it has no place of its caller's, and this is to be called again at the next call.
-  func callAdmitted(_ id: ConnectionSlots.ID, of owner: ConnectionSlots.Owner) -> Bool {
+  func callAdmitted(_ id: ConnectionSlots.ID, of owner: String) -> Bool {
     switch slots.withLock({ $0.callAdmitted(id, of: owner) }) {
     case .keep: return true
-    case .keepClosing(let eviction):
+    case .keepEnding(let eviction):
       evict.withLock { $0 }(eviction)
       return true
     case .share: return false
@@ -47,6 +60,6 @@ package final class ConnectionRegister: Sendable {
   }
 
   package func closed(_ id: ConnectionSlots.ID) {
-    slots.withLock { $0.closed(id) }
+    slots.withLock { $0.left(id) }
   }
 }

@@ -1,10 +1,9 @@
-// Decides which calls an event loop serves if there are more than it can serve. Pure; time is an argument.
-
-/// An event loop's queue is its round: calls that come during one wait for the next, and the calls of a round wait for
-/// each other. The length of a round is therefore the age of its calls when they are served. As CoDel does (RFC 8289),
-/// this leaves bursts alone, and acts when all rounds of an interval were longer than the target: from then on a round
-/// takes up as many calls as fit into the target and refuses the others, which costs a fraction of serving them, until
-/// for an interval none had to be refused.
+/// Decides which calls an event loop serves if there are more than it can serve. Pure; time is an argument. An event
+/// loop's queue is its round: calls that come during one wait for the next, and the calls of a round wait for each
+/// other. The length of a round is therefore the age of its calls when they are served. As CoDel does (RFC 8289), this
+/// leaves bursts alone, and acts when all rounds of an interval were longer than the target: from then on a round takes
+/// up as many calls as fit into the target and refuses the others, which costs a fraction of serving them, until for an
+/// interval none had to be refused.
 struct LoadShedder {
   /// Between two looks at the clock.
   private static let callsPerLook = 16

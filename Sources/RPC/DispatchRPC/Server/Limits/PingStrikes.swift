@@ -1,7 +1,6 @@
-// Detects a client whose PINGs come too often (gRFC A8). Pure; time is an argument.
-
-/// PINGs that come too soon after another are strikes, unless the server has sent HEADERS or DATA in between: bandwidth
-/// probes, as C-core and Go send them with every few answers, are always in order.
+/// Detects a client whose PINGs come too often (gRFC A8). Pure; time is an argument. PINGs that come too soon after
+/// another are strikes, unless the server has sent HEADERS or DATA in between: bandwidth probes, as C-core and Go send
+/// them with every few answers, are always in order.
 struct PingStrikes {
   /// As in gRPC's implementations: C-core's and Java's clients ping once or twice too often before they learn better.
   private static let tolerated = 2

@@ -1,9 +1,7 @@
-// How many calls may run at one time where their handlers wait for something slow: a store, a worker. Pure; time is an
-// argument.
-
-/// Calls that run wait in a queue behind their handlers. As CoDel does (RFC 8289), this looks at the fastest of an
-/// interval's answers. When even that took longer than the target, there is a standing queue, and only as many calls
-/// may run as are answered within the target. Otherwise the limit grows again.
+/// How many calls may run at one time where their handlers wait for something slow: a store, a worker. Pure; time is an
+/// argument. Calls that run wait in a queue behind their handlers. As CoDel does (RFC 8289), this looks at the fastest
+/// of an interval's answers. When even that took longer than the target, there is a standing queue, and only as many
+/// calls may run as are answered within the target. Otherwise the limit grows again.
 struct RunningCallLimit {
   /// Fewer are never refused, however slow their handlers are.
   static let leastLimit = 256

@@ -1,6 +1,5 @@
-// How many at once, and how many a second after that. Pure; time is an argument.
-
-/// Tokens come back with time up to the burst; what is earned otherwise may go beyond it.
+/// How many at once, and how many a second after that. Tokens come back with time up to the burst; what is earned
+/// otherwise may go beyond it. Pure; time is an argument.
 struct TokenBucket {
   /// The most that earned tokens may add up to.
   private static let earnedLimit: UInt64 = 10_000

@@ -1,4 +1,4 @@
-// A histogram's buckets.
+// The numbers of the series: of a counter, of a gauge, of a histogram.
 
 internal import CoreMetrics
 internal import Synchronization
@@ -69,4 +69,58 @@ final class HistogramCell: TimerHandler, RecorderHandler, @unchecked Sendable {
       numbers[index].wrappingAdd(amount, ordering: .relaxed)
     }
   }
+}
+
+/// One number of a counter's series.
+final class CounterCell: CounterHandler, Sendable {
+  private let value = Atomic<Int64>(0)
+  /// One thread at a time raises it, which needs no locked instruction.
+  private let isConfined: Bool
+
+  init(isConfined: Bool) {
+    self.isConfined = isConfined
+  }
+
+  var count: Int64 { value.load(ordering: .relaxed) }
+
+  /// A counter never falls: a negative amount counts nothing.
+  func increment(by amount: Int64) {
+    guard amount > 0 else { return }
+    if isConfined {
+      value.store(value.load(ordering: .relaxed) &+ amount, ordering: .relaxed)
+    } else {
+      value.wrappingAdd(amount, ordering: .relaxed)
+    }
+  }
+
+  func reset() {
+    value.store(0, ordering: .relaxed)
+  }
+}
+
+/// The number of a gauge's series, which any thread may set.
+final class GaugeCell: RecorderHandler, MeterHandler, Sendable {
+  private let bits = Atomic<UInt64>(0)
+
+  var number: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
+
+  func record(_ value: Int64) { set(Double(value)) }
+  func record(_ value: Double) { set(value) }
+  func set(_ value: Int64) { set(Double(value)) }
+
+  func set(_ value: Double) {
+    bits.store(value.bitPattern, ordering: .relaxed)
+  }
+
+  func increment(by amount: Double) {
+    var current = bits.load(ordering: .relaxed)
+    while true {
+      let (isExchanged, original) = bits.compareExchange(
+        expected: current, desired: (Double(bitPattern: current) + amount).bitPattern, ordering: .relaxed)
+      if isExchanged { return }
+      current = original
+    }
+  }
+
+  func decrement(by amount: Double) { increment(by: -amount) }
 }

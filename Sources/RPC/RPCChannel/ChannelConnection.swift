@@ -1,9 +1,8 @@
-// The channel's pooled connection: HTTP/2 to one of the target's addresses.
-
 internal import DispatchPool
 internal import DispatchRPC
 
-/// Between the pool, which leases its streams, and the connection that carries them.
+/// The channel's pooled connection, HTTP/2 to one of the target's addresses: between the pool, which leases its
+/// streams, and the connection that carries them.
 final class ChannelConnection: PooledConnection {
   let connection: RPCClientConnection
   let loop: EventLoop
@@ -35,5 +34,25 @@ final class ChannelConnection: PooledConnection {
 
   func close() {
     connection.close()
+  }
+}
+
+/// How often a channel's connections are probed: less often once a server has complained. Pure.
+struct KeepalivePacing: Equatable {
+  /// Longer than any server minds, and than most connections live.
+  static let longestInterval = Duration.seconds(2 * 60 * 60)
+
+  private(set) var keepalive: RPCClientConfiguration.Keepalive?
+
+  init(_ keepalive: RPCClientConfiguration.Keepalive?) {
+    self.keepalive = keepalive
+  }
+
+  /// gRFC A8: GOAWAY with "too_many_pings".
+  ///
+  /// - Parameter interval: that of the connection that the server ended. If it ended several at once, only one counts.
+  mutating func tooManyPings(at interval: Duration) {
+    guard let current = keepalive?.interval, interval >= current, current < Self.longestInterval else { return }
+    keepalive?.interval = min(current * 2, Self.longestInterval)
   }
 }

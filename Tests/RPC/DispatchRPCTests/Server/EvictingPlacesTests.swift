@@ -1,12 +1,12 @@
-// Which stream makes room for another, and which is refused.
+// Which member makes room for another, and which is refused.
 
 import TestSupport
 import Testing
 
-@testable import TouchstoneService
+@testable import DispatchRPC
 
-@Suite struct StreamPlacesTests {
-  private typealias Places = StreamPlaces<Int, String>
+@Suite struct EvictingPlacesTests {
+  private typealias Places = EvictingPlaces<Int, String, String>
 
   /// Streams arrive in the given order, each with the number of its place in it. `?a` is a stranger's at the address
   /// `a`, and `a` is a stream of the caller `a`.
@@ -32,68 +32,69 @@ import Testing
       arrivals: [("?a", "in"), ("b", "in"), ("?c", "in"), ("d", "ends 0"), ("?e", "ends 2"), ("d", "ends 4")]),
     Row(
       name: "strangers take no caller's place", all: 2,
-      arrivals: [("a", "in"), ("a", "in"), ("?b", "refused for server")]),
+      arrivals: [("a", "in"), ("a", "in"), ("?b", "refused for all")]),
     Row(
       name: "a caller has a limit of its own", perCaller: 2,
       arrivals: [("a", "in"), ("a", "in"), ("a", "refused for owner"), ("b", "in")]),
     Row(
       name: "the caller that has the most gives its newest place to one that has at least two fewer", all: 4,
       arrivals: [
-        ("a", "in"), ("a", "in"), ("a", "in"), ("b", "in"), ("b", "ends 2"), ("c", "ends 4"), ("d", "ends 1"),
+        ("a", "in"), ("a", "in"), ("a", "in"), ("b", "in"), ("c", "ends 2"), ("d", "ends 1"), ("d", "refused for all"),
       ]),
     Row(
       name: "a caller with one fewer, or as many, takes no place", all: 3,
-      arrivals: [("a", "in"), ("a", "in"), ("b", "in"), ("b", "refused for server"), ("a", "refused for server")]),
+      arrivals: [("a", "in"), ("a", "in"), ("b", "in"), ("b", "refused for all"), ("a", "refused for all")]),
     Row(
       name: "a stranger makes room before any caller, and takes no unfair place", all: 3,
-      arrivals: [("a", "in"), ("a", "in"), ("?c", "in"), ("b", "ends 2"), ("?c", "refused for server")]),
+      arrivals: [("a", "in"), ("a", "in"), ("?c", "in"), ("b", "ends 2"), ("?c", "refused for all")]),
   ]
 
   @Test(arguments: rows) func places(_ row: Row) {
     var places = Places(
-      StreamLimits(all: row.all, strangersPerOwner: row.perStranger, callersPerOwner: row.perCaller))
+      Places.Limits(all: row.all, strangersPerGroup: row.perStranger, perCaller: row.perCaller))
     for (number, arrival) in row.arrivals.enumerated() {
       let owner = arrival.stream.drop { $0 == "?" }
-      let outcome = places.arrived(number, of: String(owner), isStranger: arrival.stream.hasPrefix("?"))
+      let isStranger = arrival.stream.hasPrefix("?")
+      let outcome = isStranger ? places.arrived(number, in: String(owner)) : places.arrived(number, of: String(owner))
       #expect(Self.text(outcome) == arrival.outcome, "arrival \(number)")
       #expect(places.members.contains(number) == !arrival.outcome.hasPrefix("refused"))
     }
   }
 
   @Test func aStrangerWhoseCallWasAdmittedKeepsItsPlace() {
-    var places = Places(StreamLimits(all: 2, strangersPerOwner: 1))
-    _ = places.arrived(0, of: "a", isStranger: true)
+    var places = Places(Places.Limits(all: 2, strangersPerGroup: 1))
+    _ = places.arrived(0, in: "a")
     places.review { $0 == 0 ? "c" : nil }
-    #expect(Self.text(places.arrived(1, of: "a", isStranger: true)) == "in")
-    #expect(Self.text(places.arrived(2, of: "b", isStranger: true)) == "ends 1")
-    #expect(places.members == [0, 2])
+    #expect(Self.text(places.arrived(1, in: "a")) == "in")
+    #expect(Self.text(places.arrived(2, in: "b")) == "ends 1")
+    #expect(places.members.sorted() == [0, 2])
     places.left { $0 == 0 }
     #expect(places.members == [2])
   }
 
   @Test func aCallersStreamsFromManyAddressesAreCountedTogether() {
-    var places = Places(StreamLimits(all: 3))
+    var places = Places(Places.Limits(all: 3))
     for (number, address) in ["?1", "?2", "?3"].enumerated() {
-      _ = places.arrived(number, of: address, isStranger: true)
+      _ = places.arrived(number, in: address)
     }
     places.review { _ in "a" }
-    #expect(Self.text(places.arrived(3, of: "b", isStranger: false)) == "ends 2")
-    #expect(Self.text(places.arrived(4, of: "b", isStranger: false)) == "refused for server")
+    #expect(Self.text(places.arrived(3, of: "b")) == "ends 2")
+    #expect(Self.text(places.arrived(4, of: "b")) == "refused for all")
   }
 
   /// A caller loses a place only to a caller that then has no more than it.
   @Test(arguments: 0..<20 as Range<UInt64>) func noCallerHurtsAnother(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let limit = Int.random(in: 1...40, using: &generator)
-    var places = Places(StreamLimits(all: limit))
+    var places = Places(Places.Limits(all: limit))
     var owners: [Int: String] = [:]
     func count(_ owner: String?) -> Int { owners.values.count { $0 == owner } }
     for number in 0..<1_000 {
       let owner = ["a", "b", "c", "d", "e"][min(4, Int.random(in: 0..<12, using: &generator))]
-      switch places.arrived(number, of: owner, isStranger: false) {
+      switch places.arrived(number, of: owner) {
       case .admit: owners[number] = owner
-      case .admitEnding(let ended):
-        let loser = owners.removeValue(forKey: ended)
+      case .admitEnding(_, let ended):
+        let loser = owners.removeValue(forKey: ended.member)
         owners[number] = owner
         #expect(loser != owner && count(loser) >= count(owner))
       case .refuse:
@@ -110,7 +111,7 @@ import Testing
   private static func text(_ outcome: Places.OnArrival) -> String {
     switch outcome {
     case .admit: "in"
-    case .admitEnding(let member): "ends \(member)"
+    case .admitEnding(_, let ended): "ends \(ended.member)"
     case .refuse(let reason): "refused for \(reason)"
     }
   }
