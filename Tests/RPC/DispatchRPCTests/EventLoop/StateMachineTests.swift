@@ -1,4 +1,4 @@
-// The pure machines: deadlines, drain, keepalive.
+// The pure machines: deadlines and keepalive.
 
 import TestSupport
 import Testing
@@ -48,20 +48,6 @@ import Testing
     let times = Dictionary(uniqueKeysWithValues: model.map { ($0.payload, $0.time) })
     #expect(popped.map { times[$0]! } == model.map(\.time).sorted())
     #expect(Set(popped) == Set(times.keys))
-  }
-}
-
-@Suite struct DrainStateMachineTests {
-  @Test func warnsOnceThenRefusesOnce() {
-    var drain = DrainStateMachine()
-    #expect(drain.warningSeen() == .nothing)
-    #expect(!drain.isDraining)
-    #expect(drain.drain() == .warn)
-    #expect(drain.drain() == .nothing)
-    #expect(drain.isDraining)
-    #expect(drain.warningSeen() == .refuseNewStreams)
-    #expect(drain.warningSeen() == .nothing)
-    #expect(drain.drain() == .nothing)
   }
 }
 
