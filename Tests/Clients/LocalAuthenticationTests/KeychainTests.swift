@@ -45,6 +45,8 @@ struct KeychainTests {
       let item = query(Self.password, [kSecValueData: Data("one".utf8)])
       #expect(SecItemAdd(item, nil) == errSecSuccess)
       #expect(SecItemAdd(item, nil) == errSecDuplicateItem)
+      let labelled = query(Self.password, [kSecValueData: Data("one".utf8), kSecAttrLabel: "another label"])
+      #expect(SecItemAdd(labelled, nil) == errSecDuplicateItem)
       #expect(read() == (errSecSuccess, "one"))
       let change: [String: Any] = [kSecValueData as String: Data("two".utf8), kSecAttrLabel as String: "Login"]
       #expect(SecItemUpdate(Self.password as CFDictionary, change as CFDictionary) == errSecSuccess)
@@ -177,15 +179,26 @@ struct KeychainTests {
   @Test("A new finger destroys what is of the current set, and removing the passcode what is behind any control")
   func death() throws {
     let phone = SimulatedPhone.withThumb(person: .presenting(.finger("thumb")))
+    let controls: [(SecAccessControlCreateFlags, isKept: Bool)] = [
+      (.biometryCurrentSet, false), ([.biometryCurrentSet, .or, .devicePasscode], true), (.biometryAny, true),
+    ]
     try run(on: phone) {
-      #expect(addProtected(.biometryCurrentSet) == errSecSuccess)
-      phone.enroll("index")
-      #expect(read() == (errSecItemNotFound, nil))
+      for (flags, isKept) in controls {
+        #expect(addProtected(flags) == errSecSuccess)
+        phone.enroll("index")
+        phone.remove("index")
+        #expect(SecItemDelete(Self.password as CFDictionary) == (isKept ? errSecSuccess : errSecItemNotFound))
+      }
       #expect(addProtected(.userPresence) == errSecSuccess)
+      phone.setPasscode("1379")
       #expect(read() == (errSecSuccess, "token"))
       phone.setPasscode(nil)
       #expect(read() == (errSecItemNotFound, nil))
       #expect(addProtected(.userPresence) == errSecAuthFailed)
+      #expect(SecItemAdd(query(Self.password, [kSecValueData: Data("one".utf8)]), nil) == errSecSuccess)
+      phone.setPasscode("2580")
+      phone.setPasscode(nil)
+      #expect(read() == (errSecSuccess, "one"))
     }
   }
 

@@ -171,14 +171,6 @@ struct LAContextTests {
     #expect(await evaluate(context) == .invalidContext)
   }
 
-  @Test("invalidate forgets a success")
-  func invalidationAfterSuccess() async {
-    let context = context(on: .withThumb(person: Self.owner))
-    #expect(await evaluate(context) == nil)
-    context.invalidate()
-    #expect(await evaluate(context) == .invalidContext)
-  }
-
   @Test("An app need not hold on to a context: its evaluation does, and only until the reply", .timeLimit(.minutes(1)))
   func lifetime() async throws {
     let phone = SimulatedPhone.withThumb()
@@ -301,17 +293,6 @@ struct LAContextTests {
 
   // MARK: Face ID
 
-  @Test("Face ID gives up after two faces, and its fallback is the app's")
-  func faceID() async {
-    let phone = SimulatedPhone(
-      biometryType: .faceID, passcode: "2580", enrolled: ["anna"],
-      person: .init(script: [.present(.face("bob")), .present(.face("bob")), .tapFallback]))
-    let context = context(on: phone)
-    #expect(await evaluate(context) == .userFallback)
-    #expect(context.canEvaluatePolicy(Self.biometrics, error: nil))
-    #expect(context.biometryType == .faceID)
-  }
-
   @Test("An app whose owner denied it Face ID is told that there is none")
   func faceIDDenied() async {
     let phone = SimulatedPhone(
@@ -323,29 +304,6 @@ struct LAContextTests {
     #expect(error?.code == -6)
     #expect(await evaluate(context, .deviceOwnerAuthentication) == nil)
     #expect(context.evaluatedPolicyDomainState == nil)
-  }
-
-  // MARK: The system takes the prompt
-
-  @Test(
-    "Home button, screen lock, another app and calls end it with systemCancel",
-    arguments: [SimulatedPhone.PersonAction.pressHome, .lockScreen, .leaveApp, .takeCall])
-  func interruption(action: SimulatedPhone.PersonAction) async {
-    #expect(await evaluate(context(on: .withThumb(person: .init(script: [action])))) == .systemCancel)
-  }
-
-  @Test("Of many contexts at once each is replied to once; the prompt that is left is the last one's")
-  func manyContexts() async {
-    let phone = SimulatedPhone.withThumb()
-    let codes = await withTaskGroup(of: LAError.Code?.self) { group in
-      for _ in 0..<50 {
-        group.addTask { await self.evaluate(self.context(on: phone)) }
-      }
-      for await code in group.prefix(49) { #expect(code == .systemCancel) }
-      phone.touch("thumb")
-      return await group.reduce(into: []) { $0.append($1) }
-    }
-    #expect(codes == [nil])
   }
 
   @Test("One context may evaluate many times at once, and be asked and invalidated meanwhile")

@@ -3,8 +3,7 @@
 
 public struct Empty: WireMessage {
   public init() {}
-  public mutating func take(_ field: Int, _ value: WireValue) throws(MalformedMessage) {}
-  public func write(to writer: inout WireWriter) {}
+  public static var fields: [WireField<Self>] { [] }
 }
 
 public struct BoolValue: WireMessage {
@@ -13,11 +12,7 @@ public struct BoolValue: WireMessage {
   public init() {}
   public init(_ value: Bool) { self.value = value }
 
-  public mutating func take(_ field: Int, _ value: WireValue) throws(MalformedMessage) {
-    if field == 1 { self.value = try value.bool() }
-  }
-
-  public func write(to writer: inout WireWriter) { writer.bool(1, value) }
+  public static var fields: [WireField<Self>] { [.bool(1, \.value)] }
 }
 
 /// Its type is COMPRESSABLE, the only one there is.
@@ -28,11 +23,7 @@ public struct Payload: WireMessage {
   public init(zeros count: Int) { body = [UInt8](repeating: 0, count: count) }
   public init(_ text: String) { body = Array(text.utf8) }
 
-  public mutating func take(_ field: Int, _ value: WireValue) throws(MalformedMessage) {
-    if field == 2 { body = Array(try value.bytes()) }
-  }
-
-  public func write(to writer: inout WireWriter) { writer.bytes(2, body) }
+  public static var fields: [WireField<Self>] { [.bytes(2, \.body)] }
 }
 
 /// The status that the server is to answer with.
@@ -43,18 +34,7 @@ public struct EchoStatus: WireMessage {
   public init() {}
   public init(code: Int32, message: String) { (self.code, self.message) = (code, message) }
 
-  public mutating func take(_ field: Int, _ value: WireValue) throws(MalformedMessage) {
-    switch field {
-    case 1: code = try value.int32()
-    case 2: message = try value.string()
-    default: break
-    }
-  }
-
-  public func write(to writer: inout WireWriter) {
-    writer.int32(1, code)
-    writer.string(2, message)
-  }
+  public static var fields: [WireField<Self>] { [.int32(1, \.code), .string(2, \.message)] }
 }
 
 public struct SimpleRequest: WireMessage {
@@ -66,23 +46,11 @@ public struct SimpleRequest: WireMessage {
 
   public init() {}
 
-  public mutating func take(_ field: Int, _ value: WireValue) throws(MalformedMessage) {
-    switch field {
-    case 2: responseSize = try value.int32()
-    case 3: payload = try value.message()
-    case 7: responseStatus = try value.message()
-    case 8: expectCompressed = try value.message()
-    case 9: fillServerID = try value.bool()
-    default: break
-    }
-  }
-
-  public func write(to writer: inout WireWriter) {
-    writer.int32(2, responseSize)
-    writer.message(3, payload)
-    writer.message(7, responseStatus)
-    writer.message(8, expectCompressed)
-    writer.bool(9, fillServerID)
+  public static var fields: [WireField<Self>] {
+    [
+      .int32(2, \.responseSize), .message(3, \.payload), .message(7, \.responseStatus),
+      .message(8, \.expectCompressed), .bool(9, \.fillServerID),
+    ]
   }
 }
 
@@ -92,18 +60,7 @@ public struct SimpleResponse: WireMessage {
 
   public init() {}
 
-  public mutating func take(_ field: Int, _ value: WireValue) throws(MalformedMessage) {
-    switch field {
-    case 1: payload = try value.message()
-    case 4: serverID = try value.string()
-    default: break
-    }
-  }
-
-  public func write(to writer: inout WireWriter) {
-    writer.message(1, payload)
-    writer.string(4, serverID)
-  }
+  public static var fields: [WireField<Self>] { [.message(1, \.payload), .string(4, \.serverID)] }
 }
 
 public struct StreamingInputCallRequest: WireMessage {
@@ -112,18 +69,7 @@ public struct StreamingInputCallRequest: WireMessage {
 
   public init() {}
 
-  public mutating func take(_ field: Int, _ value: WireValue) throws(MalformedMessage) {
-    switch field {
-    case 1: payload = try value.message()
-    case 2: expectCompressed = try value.message()
-    default: break
-    }
-  }
-
-  public func write(to writer: inout WireWriter) {
-    writer.message(1, payload)
-    writer.message(2, expectCompressed)
-  }
+  public static var fields: [WireField<Self>] { [.message(1, \.payload), .message(2, \.expectCompressed)] }
 }
 
 public struct StreamingInputCallResponse: WireMessage {
@@ -131,11 +77,7 @@ public struct StreamingInputCallResponse: WireMessage {
 
   public init() {}
 
-  public mutating func take(_ field: Int, _ value: WireValue) throws(MalformedMessage) {
-    if field == 1 { aggregatedPayloadSize = try value.int32() }
-  }
-
-  public func write(to writer: inout WireWriter) { writer.int32(1, aggregatedPayloadSize) }
+  public static var fields: [WireField<Self>] { [.int32(1, \.aggregatedPayloadSize)] }
 }
 
 /// One response that a stream is to bring.
@@ -146,17 +88,8 @@ public struct ResponseParameters: WireMessage {
   public init() {}
   public init(size: Int32) { self.size = size }
 
-  public mutating func take(_ field: Int, _ value: WireValue) throws(MalformedMessage) {
-    switch field {
-    case 1: size = try value.int32()
-    case 2: intervalMicroseconds = try value.int32()
-    default: break
-    }
-  }
-
-  public func write(to writer: inout WireWriter) {
-    writer.int32(1, size)
-    writer.int32(2, intervalMicroseconds)
+  public static var fields: [WireField<Self>] {
+    [.int32(1, \.size), .int32(2, \.intervalMicroseconds)]
   }
 }
 
@@ -167,19 +100,8 @@ public struct StreamingOutputCallRequest: WireMessage {
 
   public init() {}
 
-  public mutating func take(_ field: Int, _ value: WireValue) throws(MalformedMessage) {
-    switch field {
-    case 2: responseParameters.append(try value.message())
-    case 3: payload = try value.message()
-    case 7: responseStatus = try value.message()
-    default: break
-    }
-  }
-
-  public func write(to writer: inout WireWriter) {
-    for parameters in responseParameters { writer.message(2, parameters) }
-    writer.message(3, payload)
-    writer.message(7, responseStatus)
+  public static var fields: [WireField<Self>] {
+    [.messages(2, \.responseParameters), .message(3, \.payload), .message(7, \.responseStatus)]
   }
 }
 
@@ -188,9 +110,5 @@ public struct StreamingOutputCallResponse: WireMessage {
 
   public init() {}
 
-  public mutating func take(_ field: Int, _ value: WireValue) throws(MalformedMessage) {
-    if field == 1 { payload = try value.message() }
-  }
-
-  public func write(to writer: inout WireWriter) { writer.message(1, payload) }
+  public static var fields: [WireField<Self>] { [.message(1, \.payload)] }
 }

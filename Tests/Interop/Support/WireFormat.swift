@@ -6,9 +6,63 @@
 /// A message of the test service.
 public protocol WireMessage: Sendable {
   init()
-  /// One field of the bytes; unknown ones are to be ignored.
-  mutating func take(_ field: Int, _ value: WireValue) throws(MalformedMessage)
-  func write(to writer: inout WireWriter)
+  static var fields: [WireField<Self>] { get }
+}
+
+/// A field's number, and how its property is read and written.
+public struct WireField<Message> {
+  let number: Int
+  let take: (inout Message, WireValue) throws(MalformedMessage) -> Void
+  let write: (Message, inout WireWriter) -> Void
+
+  static func int32(_ number: Int, _ path: WritableKeyPath<Message, Int32>) -> WireField {
+    WireField(number: number) { message, value throws(MalformedMessage) in
+      message[keyPath: path] = try value.int32()
+    } write: {
+      $1.int32(number, $0[keyPath: path])
+    }
+  }
+
+  static func bool(_ number: Int, _ path: WritableKeyPath<Message, Bool>) -> WireField {
+    WireField(number: number) { message, value throws(MalformedMessage) in
+      message[keyPath: path] = try value.int32() != 0
+    } write: {
+      $1.int32(number, $0[keyPath: path] ? 1 : 0)
+    }
+  }
+
+  static func bytes(_ number: Int, _ path: WritableKeyPath<Message, [UInt8]>) -> WireField {
+    WireField(number: number) { message, value throws(MalformedMessage) in
+      message[keyPath: path] = Array(try value.bytes())
+    } write: {
+      $1.bytes(number, $0[keyPath: path])
+    }
+  }
+
+  static func string(_ number: Int, _ path: WritableKeyPath<Message, String>) -> WireField {
+    WireField(number: number) { message, value throws(MalformedMessage) in
+      message[keyPath: path] = try value.string()
+    } write: {
+      $1.bytes(number, $0[keyPath: path].utf8)
+    }
+  }
+
+  /// If a message comes twice, the last one counts; merging them is for richer messages than these.
+  static func message<Part: WireMessage>(_ number: Int, _ path: WritableKeyPath<Message, Part?>) -> WireField {
+    WireField(number: number) { message, value throws(MalformedMessage) in
+      message[keyPath: path] = try Part(decoding: value.bytes())
+    } write: {
+      $1.message(number, $0[keyPath: path])
+    }
+  }
+
+  static func messages<Part: WireMessage>(_ number: Int, _ path: WritableKeyPath<Message, [Part]>) -> WireField {
+    WireField(number: number) { message, value throws(MalformedMessage) in
+      message[keyPath: path].append(try Part(decoding: value.bytes()))
+    } write: {
+      for part in $0[keyPath: path] { $1.message(number, part) }
+    }
+  }
 }
 
 /// The peer's bytes are not what they should be.
@@ -18,12 +72,15 @@ extension WireMessage {
   public init(decoding bytes: some Collection<UInt8>) throws(MalformedMessage) {
     self.init()
     var reader = WireReader(bytes: ArraySlice(bytes))
-    while let (field, value) = try reader.next() { try take(field, value) }
+    while let (number, value) = try reader.next() {
+      // Unknown ones are passed over.
+      for field in Self.fields where field.number == number { try field.take(&self, value) }
+    }
   }
 
   public func encoded() -> [UInt8] {
     var writer = WireWriter()
-    write(to: &writer)
+    for field in Self.fields { field.write(self, &writer) }
     return writer.bytes
   }
 }
@@ -42,11 +99,6 @@ extension WireValue {
     return Int32(truncatingIfNeeded: value)
   }
 
-  func bool() throws(MalformedMessage) -> Bool {
-    guard case .varint(let value) = self else { throw MalformedMessage() }
-    return value != 0
-  }
-
   func bytes() throws(MalformedMessage) -> ArraySlice<UInt8> {
     guard case .bytes(let bytes) = self else { throw MalformedMessage() }
     return bytes
@@ -55,11 +107,6 @@ extension WireValue {
   func string() throws(MalformedMessage) -> String {
     guard let string = String(validating: try bytes(), as: UTF8.self) else { throw MalformedMessage() }
     return string
-  }
-
-  /// Where a message comes twice the last one counts; merging them is for richer messages than these.
-  func message<Message: WireMessage>() throws(MalformedMessage) -> Message {
-    try Message(decoding: bytes())
   }
 }
 
@@ -116,19 +163,11 @@ public struct WireWriter: Sendable {
     varint(UInt64(bitPattern: Int64(value)))
   }
 
-  mutating func bool(_ field: Int, _ value: Bool) {
-    int32(field, value ? 1 : 0)
-  }
-
   mutating func bytes(_ field: Int, _ value: some Collection<UInt8>) {
     guard !value.isEmpty else { return }
     tag(field, type: 2)
     varint(UInt64(value.count))
     bytes.append(contentsOf: value)
-  }
-
-  mutating func string(_ field: Int, _ value: String) {
-    bytes(field, value.utf8)
   }
 
   /// An empty message is still present.

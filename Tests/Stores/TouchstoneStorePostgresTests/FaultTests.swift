@@ -147,27 +147,23 @@ struct FaultTests {
   }
 
   @Test func aCommitThatWaitsForARowFailsInTimeAndIsNotDone() async throws {
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: .small)
-      try await withStores(1, at: uri, options: Self.shortOptions) { stores in
-        let store = stores[0]
-        try await store.commit(.putDevice(.sample("phone-1", failures: 1)))
-        let put = Change.putDevice(.sample("phone-1", failures: 2, version: 1))
-        try await withTransaction("SELECT * FROM devices FOR UPDATE", at: uri) {
-          #expect(await StoreConformance.errorCode { try await store.commit(put) } == .unavailable)
-          // Others go on.
-          try await store.commit(.putDevice(.sample("phone-2", failures: 1)))
-        }
-        #expect(try await store.device(id: "phone-1").version == 1)
-        try await store.commit(put)
+    try await withStores(1, options: Self.shortOptions) { uri, stores in
+      let store = stores[0]
+      try await store.commit(.putDevice(.sample("phone-1", failures: 1)))
+      let put = Change.putDevice(.sample("phone-1", failures: 2, version: 1))
+      try await withTransaction("SELECT * FROM devices FOR UPDATE", at: uri) {
+        #expect(await StoreConformance.errorCode { try await store.commit(put) } == .unavailable)
+        // Others go on.
+        try await store.commit(.putDevice(.sample("phone-2", failures: 1)))
       }
+      #expect(try await store.device(id: "phone-1").version == 1)
+      try await store.commit(put)
     }
   }
 
   /// Every answer is right, though connections are cut again and again in the middle of it: a count for each success.
   @Test func noAnswerIsWrongWhereConnectionsAreCutUnderLoad() async throws {
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: .small)
+    try await withMigratedDatabase { uri in
       let server = try PostgresServer.shared.get()
       let name = "victim-\(UInt32.random(in: 0 ... .max))"
       try await withStores(1, at: uri + "&application_name=\(name)") { stores in
@@ -207,8 +203,7 @@ private func withFaultyWay(
   options: PostgresStoreOptions = .small,
   _ body: (FaultyWay, PostgresStore, PostgresStore) async throws -> Void
 ) async throws {
-  try await withDatabase { uri in
-    _ = try await PostgresMigration.run(uri: uri, options: .small)
+  try await withMigratedDatabase { uri in
     let way = try FaultyWay(to: uri, of: try PostgresServer.shared.get())
     defer { way.close() }
     try await withStores(1, at: uri) { witnesses in

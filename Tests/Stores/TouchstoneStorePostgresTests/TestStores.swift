@@ -14,6 +14,15 @@ func withStores<Value>(
   try await withMigratedDatabase { uri in try await withStores(count, at: uri, options: options, body) }
 }
 
+/// The same, with the address of the database.
+func withStores<Value>(
+  _ count: Int, options: PostgresStoreOptions = .small, _ body: (String, [PostgresStore]) async throws -> Value
+) async throws -> Value {
+  try await withMigratedDatabase { uri in
+    try await withStores(count, at: uri, options: options) { stores in try await body(uri, stores) }
+  }
+}
+
 func withStores<Value>(
   _ count: Int, at uri: String, options: PostgresStoreOptions = .small, _ body: ([PostgresStore]) async throws -> Value
 ) async throws -> Value {

@@ -187,81 +187,23 @@ struct ErasureTests {
     }
   }
 
-  /// The profile is there until the last part: what is written of it meanwhile is its own, and goes too.
-  @Test func whatIsWrittenBetweenTwoPartsOfAnErasureGoesToo() async throws {
-    try await withTemporaryDirectory { directory in
-      try await SQLiteStore.open(directory: directory).close()
-      try beginLongErasure(in: directory) { write in
-        _ = try write(.commit(ChangeSet(events: [.sample("new")]), [], { _ in }))
-      } finishing: { rest, write in
-        var rest: PendingWrite? = rest
-        while let next = rest { rest = try write(next).rest }
-      }
-      let store = try SQLiteStore.open(directory: directory)
-      let kept = try await store.events(matching: EventFilter(applicationID: Sample.application, profileID: "alice"))
-      #expect(kept == [])
-      #expect(try await store.profile().version == 0)
-      await store.close()
-      let verification = try SQLiteAuditLog.verify(directory: directory)
-      #expect(verification.fault == nil)
-      #expect(verification.erasedCount == UInt64(Self.longHistory) + 1)
-    }
-  }
-
-  /// The process ended after the first part: the profile is still there, so that its id is not given to a new person.
-  @Test func aRepeatedErasureTakesWhatAnEarlierOneLeft() async throws {
-    try await withTemporaryDirectory { directory in
-      try await SQLiteStore.open(directory: directory).close()
-      try beginLongErasure(in: directory) { _ in
-      } finishing: { _, _ in
-      }
-      let store = try SQLiteStore.open(directory: directory)
-      let ofAlice = EventFilter(applicationID: Sample.application, profileID: "alice")
-      #expect(try await store.events(matching: ofAlice) != [])
-      #expect(try await store.profile().version == 1)
-      try await store.commit(.eraseProfile(.alice))
-      #expect(try await store.profile().version == 0)
-      #expect(try await store.events(matching: ofAlice) == [])
-      await store.close()
-      let verification = try SQLiteAuditLog.verify(directory: directory)
-      #expect(verification.fault == nil)
-      #expect(verification.erasedCount == UInt64(Self.longHistory))
-    }
-  }
-
   private static let longHistory = 2 * ProfileErasure.maximumEventsPerTransaction + 10
 
-  /// Writes one part.
-  private func beginLongErasure(
-    in directory: String, between: ((PendingWrite) throws -> WriteAnswer) throws -> Void,
-    finishing finish: (PendingWrite, (PendingWrite) throws -> WriteAnswer) throws -> Void
-  ) throws {
-    let writer = try BatchWriter(
-      on: SQLiteConnection(path: "\(directory)/touchstone.db", access: .readWrite))
-    func write(_ write: PendingWrite) throws -> WriteAnswer { try writer.write([write])[0] }
-    let history = (0..<Self.longHistory).map { _ in EventDraft.sample() }
-    _ = try write(.commit(ChangeSet(changes: [.putProfile(.sample())], events: history), [], { _ in }))
-    let found = EventErasure(erasure: .alice, sequences: [], searchedThrough: 0)
-    let answer = try write(.commit(ChangeSet(changes: [.eraseProfile(.alice)]), [found], { _ in }))
-    let rest = try #require(answer.rest)
-    try between(write)
-    try finish(rest, write)
-  }
-
-  /// The writer is held for one part at a time: what comes during the first is answered before the last.
+  /// The writer is held for one part at a time: what comes during the first is answered before the last. The profile
+  /// is there until then: what is written of it meanwhile is its own, and goes too.
   @Test func aCommitDoesNotWaitForAllOfALongErasure() async throws {
-    try await withLongErasure { writer, hook in
+    try await withLongErasure(newEvents: 1) { writer, hook in
       let answered = Mutex<[String]>([])
       hook.during(part: 1) {
-        writer.submit(
-          .commit(ChangeSet(events: [.sample(profile: "bob")]), [], { _ in answered.withLock { $0.append("commit") } }))
+        let events = [EventDraft.sample("new"), .sample(profile: "bob")]
+        writer.submit(.commit(ChangeSet(events: events), [], { _ in answered.withLock { $0.append("commit") } }))
       }
       try await Self.eraseAlice(by: writer)
       answered.withLock { $0.append("erasure") }
       #expect(answered.withLock { $0 } == ["commit", "erasure"])
-    } thenIn: { store in
-      let left = try await store.events(matching: Self.ofAlice)
-      #expect(left == [])
+    } thenIn: { store async throws in
+      #expect(try await store.events(matching: Self.ofAlice) == [])
+      #expect(try await store.profile().version == 0)
     }
   }
 
@@ -318,7 +260,8 @@ struct ErasureTests {
 
   /// A writer whose log has three parts' events of alice; then a store on what it left.
   private func withLongErasure(
-    _ body: (WriterQueue, PartHook) async throws -> Void, thenIn check: (SQLiteStore) async throws -> Void
+    newEvents: Int = 0, _ body: (WriterQueue, PartHook) async throws -> Void,
+    thenIn check: (SQLiteStore) async throws -> Void
   ) async throws {
     try await withTemporaryDirectory { directory in
       try await SQLiteStore.open(directory: directory).close()
@@ -338,7 +281,7 @@ struct ErasureTests {
       await store.close()
       let verification = try SQLiteAuditLog.verify(directory: directory)
       #expect(verification.fault == nil)
-      #expect(verification.erasedCount == UInt64(Self.longHistory))
+      #expect(verification.erasedCount == UInt64(Self.longHistory + newEvents))
     }
   }
 

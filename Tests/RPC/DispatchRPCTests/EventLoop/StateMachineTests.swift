@@ -1,4 +1,4 @@
-// The pure machines: deadlines, keepalive.
+// The pure machines: deadlines and keepalive.
 
 import TestSupport
 import Testing

@@ -34,9 +34,9 @@ import Testing
   }
 
   @Test func onlyTheOwnerGetsInByDefault() throws {
-    let server = try Loopback(unixPath: path)
+    let loopback = try Loopback()
+    _ = try loopback.server.listen(unixPath: path)
     #expect(status()?.st_mode == S_IFSOCK | 0o600)
-    withExtendedLifetime(server) {}
   }
 
   @Test func theFileIsGoneAfterTheEnd() async throws {

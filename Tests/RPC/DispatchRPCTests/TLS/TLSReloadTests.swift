@@ -157,19 +157,6 @@ import TestSupport
     #expect(await after.perform(\.peerCertificate) == renewed.certificate.der)
   }
 
-  @Test func newClientsNeedTheNewAuthoritiesAndOldOnesLeave() async throws {
-    let tls = try files.server(clients: .required(authoritiesFile: files.authorities(files.authority, named: "c.pem")))
-    let loopback = try Loopback(tls: tls)
-    let client = try files.client(TLSFiles.client)
-    let running = try await loopback.connect(RPCClientConfiguration(tls: client))
-    _ = files.authorities(CertificateAuthority("New Authority"), named: "c.pem")
-    try tls.reload()
-    let refused = TestClient(loopback.address, RPCClientConfiguration(tls: client))
-    #expect(await refused.refusal().message == "TLS: tlsv1 alert unknown ca")
-    await running.expectGoingAway()
-    _ = await running.closed()
-  }
-
   @Test func reloadingUnderLoadLosesNoCall() async throws {
     let tls = try files.server()
     let loopback = try Loopback(RPCServerConfiguration(eventLoops: 2), tls: tls)

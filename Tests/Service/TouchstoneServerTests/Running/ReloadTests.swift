@@ -32,28 +32,24 @@ struct ReloadTests {
 
   @Test("What waits for a restart is logged, and again at the next reload")
   func restart() async throws {
-    try await withTemporaryDirectory { directory in
-      let process = try await TestProcess.start(in: directory)
+    try await TestProcess.run { process, _ in
       for _ in 0..<2 {
         _ = try await process.reload("issuer: second\ntoken_lifetime_seconds: 99\n")
         let warning = await process.log.next(containing: "wait for a restart")
         #expect(warning.text.hasSuffix("settings=issuer") && warning.level == "warning")
       }
-      await process.stop()
     }
   }
 
   @Test("Another pepper is refused, and so are keys that are gone")
   func keys() async throws {
-    try await withTemporaryDirectory { directory in
-      let process = try await TestProcess.start(in: directory)
+    try await TestProcess.run { process, directory in
       try KeyStore.create(directory: directory + "/other")
       let pepper = try await process.reload("keys: \(directory)/other")
       #expect(pepper.text.contains("the pepper differs from the one with which this service runs"))
       let missing = try await process.reload("keys: \(directory)/nowhere")
       #expect(missing.text.contains("configuration refused, nothing changed at=touchstone: \(directory)/nowhere"))
       #expect(try await process.reload("").text.contains("configuration reloaded"))
-      await process.stop()
     }
   }
 
@@ -61,23 +57,20 @@ struct ReloadTests {
     "A configuration without callers is refused as a whole while callers are in force",
     arguments: ["", "# nothing", "{}", "policies: {mine: {purpose: login, factors: [biometry]}}"])
   func callers(emptied: String) async throws {
-    try await withTemporaryDirectory { directory in
-      let callers = "callers: [{name: local, methods: \"*\", applications: \"*\"}]"
-      let process = try await TestProcess.start(in: directory, callers)
+    let callers = "callers: [{name: local, methods: \"*\", applications: \"*\"}]"
+    try await TestProcess.run(callers) { process, _ in
       let refusal = try await process.reload(emptied)
       #expect(refusal.level == "error")
       #expect(refusal.text.contains("configuration refused, nothing changed at=touchstone: the configuration has no"))
       #expect(refusal.text.contains("section callers") && refusal.text.contains("restart the service if this is meant"))
       #expect(try await process.reload(callers).text.contains("callers=local"))
-      await process.stop()
     }
   }
 
   @Test(
     "A file that changed is taken when two looks have seen it, and a wrong one is refused once until it changes again")
   func watching() async throws {
-    try await withTemporaryDirectory { directory in
-      let process = try await TestProcess.start(in: directory)
+    try await TestProcess.run { process, _ in
       let evening = "policies: {evening: {purpose: login, factors: [biometry]}}\n"
       try await process.look(evening)
       let taken = await process.log.next(containing: "configuration reloaded")
@@ -94,30 +87,25 @@ struct ReloadTests {
       for (result, number) in [("done", 2.0), ("refused", 1)] {
         #expect(process.number("touchstone_reloads_total{result=\"\(result)\",cause=\"files\"}") == number)
       }
-      await process.stop()
     }
   }
 
   @Test("Keys that are rotated are taken, and keys that the first start made are no change")
   func rotation() async throws {
-    try await withTemporaryDirectory { directory in
-      let process = try await TestProcess.start(in: directory)
+    try await TestProcess.run { process, directory in
       try await process.look(times: 3)
       _ = try KeyStore.rotate(directory: directory + "/data/keys", .signing, usedFrom: 1)
       try await process.look()
       #expect(await process.log.next(containing: "configuration re").text.contains("cause=files files=keys"))
-      await process.stop()
     }
   }
 
   @Test("An application that moves to another vendor is named")
   func vendors() async throws {
-    try await withTemporaryDirectory { directory in
-      let process = try await TestProcess.start(in: directory, "vendors: {first: [com.example.shop]}")
+    try await TestProcess.run("vendors: {first: [com.example.shop]}") { process, _ in
       _ = try await process.reload("vendors: {second: [com.example.shop]}")
       let warning = await process.log.next(containing: "changed their vendor")
       #expect(warning.text.hasSuffix("applications=com.example.shop") && warning.level == "warning")
-      await process.stop()
     }
   }
 }

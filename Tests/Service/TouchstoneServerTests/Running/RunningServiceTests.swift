@@ -56,14 +56,13 @@ struct RunningServiceTests {
 
   @Test("A second service on the data directory is refused, and the first one goes on")
   func locked() async throws {
-    try await withTemporaryDirectory { directory in
-      let process = try await TestProcess.start(in: directory)
+    try await TestProcess.run { process, directory in
       let failure = await #expect(throws: Failure.self) { _ = try await TestProcess.start(in: directory) }
       #expect(failure?.kind == .lockedData)
       let client = Self.client(of: process)
-      #expect(try await Self.knows("login", client))
+      let isServing = try await Self.knows("login", client)
+      #expect(isServing)
       await client.close()
-      await process.stop()
     }
   }
 

@@ -48,6 +48,22 @@ final class TestProcess: Sendable {
     return TestProcess(log: log, address: started.address, metrics: started.metrics, path, events, ended)
   }
 
+  /// In a directory of its own, until the test is over.
+  static func run(
+    _ configuration: String = "", _ test: (TestProcess, String) async throws -> Void
+  ) async throws {
+    try await withTemporaryDirectory { directory in
+      let process = try await start(in: directory, configuration)
+      do {
+        try await test(process, directory)
+      } catch {
+        await process.stop()
+        throw error
+      }
+      await process.stop()
+    }
+  }
+
   /// As `serve` does with its flags.
   private static func effectiveConfiguration(
     _ path: String, _ directory: String

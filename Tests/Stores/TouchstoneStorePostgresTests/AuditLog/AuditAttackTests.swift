@@ -9,8 +9,7 @@ import TouchstoneStore
 /// R41
 struct AuditAttackTests {
   @Test(arguments: AuditAttack.all) func noContentGoesUnnoticedWithoutAnAuditKey(_ attack: AuditAttack) async throws {
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: .small)
+    try await withMigratedDatabase { uri in
       try await attack(on: log(at: uri))
     }
   }

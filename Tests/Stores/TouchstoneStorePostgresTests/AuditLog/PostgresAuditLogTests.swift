@@ -41,8 +41,7 @@ struct PostgresAuditLogTests {
 
   @Test(arguments: tamperings)
   func whatIsNotAsItWasWrittenIsNamed(_ tampering: Tampering) async throws {
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: .small)
+    try await withMigratedDatabase { uri in
       try await withStores(2, at: uri) { stores in
         for number in 0..<4 { try await stores[number % 2].commit(events: [.sample(profile: "\(number)")]) }
         try await stores[0].commit(.eraseProfile(.sample("0")), events: [.sample(profile: "9")])
@@ -64,8 +63,7 @@ struct PostgresAuditLogTests {
   /// Sealing stops, because something is wrong, and each of the three ways to find out names the row.
   @Test(arguments: ["", "00", "00000010", "FFFFFFFF"])
   func anUnsealedEventThatCannotBeReadIsNamed(_ events: String) async throws {
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: .small)
+    try await withMigratedDatabase { uri in
       let server = try PostgresServer.shared.get()
       let (reasons, alarms) = AsyncStream<String>.makeStream()
       var options = PostgresStoreOptions.small
@@ -94,8 +92,7 @@ struct PostgresAuditLogTests {
   }
 
   @Test func anAlarmTellsThatSealingStandsStill() async throws {
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: .small)
+    try await withMigratedDatabase { uri in
       let (reasons, alarms) = AsyncStream<String>.makeStream()
       var options = PostgresStoreOptions.small
       options.sealingStopped = { alarms.yield($0) }
@@ -113,8 +110,7 @@ struct PostgresAuditLogTests {
 
   /// By a process that ended before it sealed them.
   @Test func whatAnotherProcessLeftUnsealedIsSealedByThoseThatGoOn() async throws {
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: .small)
+    try await withMigratedDatabase { uri in
       var options = PostgresStoreOptions.small
       options.sealInterval = .seconds(3_600)
       try await withStores(1, at: uri, options: options) { stores in
@@ -165,27 +161,23 @@ struct PostgresAuditLogTests {
   }
 
   @Test func theRestOfAnArchivedLogIsVerifiedFromWhereItBegins() async throws {
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: .small)
-      try await withStores(2, at: uri) { stores in
-        for number in 0..<6 { try await stores[number % 2].commit(events: [.sample(profile: "\(number)")]) }
-        try await stores[0].dropEvents(through: 3)
-        var verification = try await PostgresAuditLog.verify(uri: uri, options: .small)
-        #expect(verification.fault == nil)
-        #expect(verification.start.sequence == 3)
-        #expect(verification.verifiedCount == 4)
-        try PostgresServer.shared.get().execute("UPDATE event_archive SET sequence = 2", at: uri)
-        verification = try await PostgresAuditLog.verify(uri: uri, options: .small)
-        #expect(verification.fault == .altered(sequence: 3))
-      }
+    try await withStores(2) { uri, stores in
+      for number in 0..<6 { try await stores[number % 2].commit(events: [.sample(profile: "\(number)")]) }
+      try await stores[0].dropEvents(through: 3)
+      var verification = try await PostgresAuditLog.verify(uri: uri, options: .small)
+      #expect(verification.fault == nil)
+      #expect(verification.start.sequence == 3)
+      #expect(verification.verifiedCount == 4)
+      try PostgresServer.shared.get().execute("UPDATE event_archive SET sequence = 2", at: uri)
+      verification = try await PostgresAuditLog.verify(uri: uri, options: .small)
+      #expect(verification.fault == .altered(sequence: 3))
     }
   }
 
   /// As carefully as archiving would have done it, but for its event.
   @Test(arguments: [0, 3] as [UInt64])
   func aBeginningThatNobodyArchivedIsMissed(_ archived: UInt64) async throws {
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: .small)
+    try await withMigratedDatabase { uri in
       try await withStores(1, at: uri) { stores in
         try await stores[0].commit(events: (0..<10).map { .sample(profile: "\($0)") })
         #expect(try await stores[0].events().count == 10)

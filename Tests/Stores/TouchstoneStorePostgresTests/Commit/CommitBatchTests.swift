@@ -11,22 +11,20 @@ struct CommitBatchTests {
   private static let count = 300
 
   @Test func logins() async throws {
-    try await withMigratedDatabase { uri in
-      try await withStores(1, at: uri) { stores in
-        try await Self.bind(0..<Self.count, in: stores[0])
-        let server = try PostgresServer.shared.get()
-        let marks = "SELECT count(*) FROM commit_marks"
-        let marksBefore = try #require(Int(server.execute(marks, at: uri)[0]))
-        let changeSets = (0..<Self.count).map { Self.login($0) }
-        let answers = await Self.commit(changeSets, to: stores[0])
-        #expect(answers.allSatisfy { $0 == nil })
-        // Each transaction leaves one.
-        let marksAfter = try #require(Int(server.execute(marks, at: uri)[0]))
-        #expect(marksAfter - marksBefore < Self.count / 2)
-        try await Self.expect(changeSets, whereAnswered: answers, in: stores[0])
-        let kinds = try await stores[0].events().compactMap(\.event?.kind)
-        #expect(kinds.sorted() == (0..<Self.count).map { "login.\($0)" }.sorted())
-      }
+    try await withStores(1) { uri, stores in
+      try await Self.bind(0..<Self.count, in: stores[0])
+      let server = try PostgresServer.shared.get()
+      let marks = "SELECT count(*) FROM commit_marks"
+      let marksBefore = try #require(Int(server.execute(marks, at: uri)[0]))
+      let changeSets = (0..<Self.count).map { Self.login($0) }
+      let answers = await Self.commit(changeSets, to: stores[0])
+      #expect(answers.allSatisfy { $0 == nil })
+      // Each transaction leaves one.
+      let marksAfter = try #require(Int(server.execute(marks, at: uri)[0]))
+      #expect(marksAfter - marksBefore < Self.count / 2)
+      try await Self.expect(changeSets, whereAnswered: answers, in: stores[0])
+      let kinds = try await stores[0].events().compactMap(\.event?.kind)
+      #expect(kinds.sorted() == (0..<Self.count).map { "login.\($0)" }.sorted())
     }
   }
 
@@ -90,24 +88,22 @@ struct CommitBatchTests {
 
   /// The batch gives up, its commits go by themselves, and one of them waits for the row.
   @Test func aRowThatIsHeldIsWaitedFor() async throws {
-    try await withMigratedDatabase { uri in
-      try await withStores(1, at: uri) { stores in
-        try await Self.bind(0..<Self.count, in: stores[0])
-        let changeSets = (0..<Self.count).map { Self.login($0) }
-        var answers: Task<[StoreError.Code?], Never>?
-        try await withTransaction("SELECT * FROM bindings WHERE binding_id = 'b-99' FOR UPDATE", at: uri) {
-          answers = Task { await Self.commit(changeSets, to: stores[0]) }
-          // A commit of one binding has no limit to its wait, unlike those of a batch.
-          let aloneWaits = """
-            SELECT count(*) FROM pg_stat_activity JOIN pg_locks USING (pid)
-            WHERE locktype = 'tuple' AND relation = 'bindings'::regclass AND query LIKE '%binding_id = $1 %'
-            """
-          try await untilServer(at: uri, answers: "1", to: aloneWaits)
-        }
-        let codes = try #require(await answers?.value)
-        #expect(codes.allSatisfy { $0 == nil })
-        try await Self.expect(changeSets, whereAnswered: codes, in: stores[0])
+    try await withStores(1) { uri, stores in
+      try await Self.bind(0..<Self.count, in: stores[0])
+      let changeSets = (0..<Self.count).map { Self.login($0) }
+      var answers: Task<[StoreError.Code?], Never>?
+      try await withTransaction("SELECT * FROM bindings WHERE binding_id = 'b-99' FOR UPDATE", at: uri) {
+        answers = Task { await Self.commit(changeSets, to: stores[0]) }
+        // A commit of one binding has no limit to its wait, unlike those of a batch.
+        let aloneWaits = """
+          SELECT count(*) FROM pg_stat_activity JOIN pg_locks USING (pid)
+          WHERE locktype = 'tuple' AND relation = 'bindings'::regclass AND query LIKE '%binding_id = $1 %'
+          """
+        try await untilServer(at: uri, answers: "1", to: aloneWaits)
       }
+      let codes = try #require(await answers?.value)
+      #expect(codes.allSatisfy { $0 == nil })
+      try await Self.expect(changeSets, whereAnswered: codes, in: stores[0])
     }
   }
 
@@ -116,22 +112,20 @@ struct CommitBatchTests {
   @Test func aRowThatIsHeldDelaysNoOtherCommit() async throws {
     var options = PostgresStoreOptions.small
     options.callTimeout = .seconds(20)
-    try await withMigratedDatabase { uri in
-      try await withStores(1, at: uri, options: options) { stores in
-        try await Self.bind(0..<2, in: stores[0])
-        var answers: Task<[StoreError.Code?], Never>?
-        try await withTransaction("SELECT * FROM bindings WHERE binding_id = 'b-0' FOR UPDATE", at: uri) {
-          answers = Task { await Self.commit((0..<12).map { _ in Self.login(0) }, to: stores[0]) }
-          // One has the row's turn, and others wait for that turn.
-          let waiting = """
-            SELECT count(*) > 1 FROM pg_locks
-            WHERE NOT granted AND locktype = 'tuple' AND relation = 'bindings'::regclass
-            """
-          try await untilServer(at: uri, answers: "t", to: waiting)
-          for _ in 0..<20 { try await stores[0].commit(Self.login(1)) }
-        }
-        #expect(await answers?.value.allSatisfy { $0 == nil } == true)
+    try await withStores(1, options: options) { uri, stores in
+      try await Self.bind(0..<2, in: stores[0])
+      var answers: Task<[StoreError.Code?], Never>?
+      try await withTransaction("SELECT * FROM bindings WHERE binding_id = 'b-0' FOR UPDATE", at: uri) {
+        answers = Task { await Self.commit((0..<12).map { _ in Self.login(0) }, to: stores[0]) }
+        // One has the row's turn, and others wait for that turn.
+        let waiting = """
+          SELECT count(*) > 1 FROM pg_locks
+          WHERE NOT granted AND locktype = 'tuple' AND relation = 'bindings'::regclass
+          """
+        try await untilServer(at: uri, answers: "t", to: waiting)
+        for _ in 0..<20 { try await stores[0].commit(Self.login(1)) }
       }
+      #expect(await answers?.value.allSatisfy { $0 == nil } == true)
     }
   }
 
