@@ -71,10 +71,10 @@ package protocol MoveSource {
   func verifyLog() throws(StoreOpenError) -> AuditLogVerification
   func marks() throws(StoreOpenError) -> MovedMarks
   func counts() throws(StoreOpenError) -> MovedCounts
-  /// All rows, at most `limit` at a time, events in their order. Returns why it ended early, if the source failed.
-  func forEachBatch<Failure>(
-    of table: MovedTable, limit: Int, _ body: ([MovedRow]) async throws(Failure) -> Void
-  ) async throws(Failure) -> StoreOpenError?
+  /// All rows, at most `limit` at a time, events in their order.
+  func forEachBatch(
+    of table: MovedTable, limit: Int, _ body: ([MovedRow]) async throws(StoreOpenError) -> Void
+  ) async throws(StoreOpenError)
   /// `nil` before `markBeingMoved`.
   func target() throws(StoreOpenError) -> MoveTarget?
   /// From now on no process serves from here, durably: a token that is used there would be unused here. Only a move to

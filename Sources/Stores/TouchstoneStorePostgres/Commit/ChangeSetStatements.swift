@@ -24,29 +24,23 @@ struct ChangeSetStatements {
     case token(ExpiringKey)
     case ticket(ExpiringKey)
 
-    private var rank: Int {
+    /// Bindings keep their order: a revoked one makes room for the next.
+    private var place: (rank: Int, bytes: [UInt8], key: ExpiringKey?) {
       switch self {
-      case .binding: 0
-      case .device: 1
-      case .profile: 2
-      case .evaluation: 3
-      case .token: 4
-      case .ticket: 5
+      case .binding: (0, [], nil)
+      case .device(let id): (1, id, nil)
+      case .profile(let applicationID, let id): (2, applicationID + [0] + id, nil)
+      case .evaluation(let key): (3, [], key)
+      case .token(let key): (4, [], key)
+      case .ticket(let key): (5, [], key)
       }
     }
 
-    /// Bindings keep their order: a revoked one makes room for the next.
     static func < (left: Subject, right: Subject) -> Bool {
-      switch (left, right) {
-      case (.device(let left), .device(let right)):
-        left.lexicographicallyPrecedes(right)
-      case (.profile(let leftApplication, let left), .profile(let rightApplication, let right)):
-        (leftApplication + [0] + left).lexicographicallyPrecedes(rightApplication + [0] + right)
-      case (.evaluation(let left), .evaluation(let right)), (.token(let left), .token(let right)),
-        (.ticket(let left), .ticket(let right)):
-        left < right
-      default: left.rank < right.rank
-      }
+      let (left, right) = (left.place, right.place)
+      guard left.rank == right.rank else { return left.rank < right.rank }
+      if let key = left.key, let other = right.key { return key < other }
+      return left.bytes.lexicographicallyPrecedes(right.bytes)
     }
   }
 
@@ -124,10 +118,10 @@ struct ChangeSetStatements {
     }
     if case .notePosture = change { noted.insert(subject) }
     if case .putBinding(let binding) = change, binding.version > 0 { updatesBindings = true }
-    guard let version = change.version else { return }
+    guard let (version, isPut) = change.condition else { return }
     let known = versions[subject]
     if let known, known.read != version { throw Contradiction() }
-    versions[subject] = Versions(read: version, current: version, isPut: known?.isPut ?? false || change.isPut)
+    versions[subject] = Versions(read: version, current: version, isPut: known?.isPut ?? false || isPut)
   }
 
   /// The version that the change finds. For a record that an earlier change put, it is the next version.
@@ -315,29 +309,19 @@ struct ChangeSetStatements {
 }
 
 extension Change {
-  /// The condition that the record has this version.
-  fileprivate var version: RecordVersion? {
+  /// The condition that the record has this version, and whether the change writes the record at it.
+  fileprivate var condition: (version: RecordVersion, isPut: Bool)? {
     switch self {
-    case .putBinding(let binding): binding.version
-    case .putDevice(let device): device.version
-    case .putProfile(let profile): profile.version
-    case .putEvaluation(let evaluation): evaluation.version
-    case .putToken(let token): token.version
-    case .touchBinding(_, let version, _), .requireBinding(_, let version), .requireDevice(_, _, let version),
-      .requireProfile(_, _, let version), .requireToken(_, let version):
-      version
+    case .putBinding(let binding): (binding.version, true)
+    case .putDevice(let device): (device.version, true)
+    case .putProfile(let profile): (profile.version, true)
+    case .putEvaluation(let evaluation): (evaluation.version, true)
+    case .putToken(let token): (token.version, true)
+    case .touchBinding(_, let version, _): (version, true)
+    case .requireBinding(_, let version), .requireDevice(_, _, let version), .requireProfile(_, _, let version),
+      .requireToken(_, let version):
+      (version, false)
     case .notePosture, .raiseProofCounter, .putReceipt, .moveReceipt, .useTicket, .eraseProfile: nil
-    }
-  }
-
-  fileprivate var isPut: Bool {
-    switch self {
-    case .putBinding, .putDevice, .putProfile, .putEvaluation, .putToken: true
-    // Touching a binding compares its version, too.
-    case .touchBinding: true
-    case .notePosture, .raiseProofCounter, .putReceipt, .moveReceipt, .useTicket, .requireBinding,
-      .requireDevice, .requireProfile, .requireToken, .eraseProfile:
-      false
     }
   }
 }

@@ -52,9 +52,8 @@ struct CommitForBatch {
       default: return nil
       }
     }
-    for id in [posture?.id, counter?.id].compactMap(\.self) {
-      guard let touch, touch.id.elementsEqual(id.utf8) else { return nil }
-    }
+    if let id = posture?.id, touch?.id.elementsEqual(id.utf8) != true { return nil }
+    if let id = counter?.id, touch?.id.elementsEqual(id.utf8) != true { return nil }
     touch?.posture = posture?.seen
     touch?.counter = counter.map { ($0.from, $0.to) }
   }

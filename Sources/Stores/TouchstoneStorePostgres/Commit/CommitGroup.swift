@@ -1,4 +1,5 @@
-// Lets commits that wait at the same time share one fsync.
+// Lets commits that wait at the same time share one fsync. Without it, 64 callers at once had a third of the refusals a
+// second, and a tenth of them at one binding, whose row each commit then holds for its fsync.
 
 internal import TouchstonePolicy
 internal import TouchstoneStore

@@ -14,22 +14,13 @@ struct ServerInspection: Sendable {
     targets: [ConnectionTarget], options: PostgresStoreOptions
   ) async throws(StoreOpenError) -> ServerInspection {
     let (lane, other) = (bareLane(targets, options), bareLane(targets, options))
-    let (isAlone, difference): (Bool, Duration)
-    let (engine, hidden): (String?, String?)
-    do throws(PostgresError) {
-      engine = try await otherEngine(lane)
-    } catch {
-      throw StoreOpenError(error)
-    }
+    let engine = try await StoreOpenError.of { () throws(PostgresError) in try await otherEngine(lane) }
     if let engine { throw .otherEngine(engine) }
-    do throws(PostgresError) {
-      isAlone = try await lane.withSession { session throws(PostgresError) in
+    let (isAlone, difference, hidden) = try await StoreOpenError.of { () throws(PostgresError) in
+      let isAlone = try await lane.withSession { session throws(PostgresError) in
         try await self.isAlone(session, beside: other)
       }
-      difference = try await clockDifference(on: lane, options)
-      hidden = try await reasonForHiddenTimelines(lane)
-    } catch {
-      throw StoreOpenError(error)
+      return (isAlone, try await clockDifference(on: lane, options), try await reasonForHiddenTimelines(lane))
     }
     guard isAlone else { throw .pooledTransactions }
     if let refusal = StoreOpenError(clockDifference: difference, options) { throw refusal }

@@ -18,10 +18,8 @@ struct DatabaseInspection: Sendable {
   }
 
   func state() async throws(StoreOpenError) -> State {
-    do throws(PostgresError) {
-      return try await lane.withSession { session throws(PostgresError) in try await Self.state(in: session) }
-    } catch {
-      throw StoreOpenError(error)
+    try await StoreOpenError.of { () throws(PostgresError) in
+      try await lane.withSession { session throws(PostgresError) in try await Self.state(in: session) }
     }
   }
 
@@ -44,13 +42,11 @@ struct DatabaseInspection: Sendable {
     _ body: (ConnectionLane.Session) async throws(PostgresError) -> Value
   ) async throws(StoreOpenError) -> Value {
     if let refusal = Self.refusal(of: try await state()) { throw refusal }
-    do throws(PostgresError) {
-      return try await lane.withSession { session throws(PostgresError) in
+    return try await StoreOpenError.of { () throws(PostgresError) in
+      try await lane.withSession { session throws(PostgresError) in
         try await Self.requireTables(in: session)
         return try await body(session)
       }
-    } catch {
-      throw StoreOpenError(error)
     }
   }
 
@@ -177,6 +173,16 @@ extension StoreOpenError {
       code: .otherSchema,
       message: "the PostgreSQL database has schema \(version), where this version knows \(Schema.version): use the "
         + "version of Touchstone that made it, or another database")
+  }
+
+  static func of<Value>(
+    _ body: () async throws(PostgresError) -> Value
+  ) async throws(StoreOpenError) -> Value {
+    do throws(PostgresError) {
+      return try await body()
+    } catch {
+      throw StoreOpenError(error)
+    }
   }
 
   init(_ error: PostgresError) {

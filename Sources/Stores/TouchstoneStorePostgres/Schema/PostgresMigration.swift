@@ -33,15 +33,9 @@ package enum PostgresMigration {
     // Found out before anything is locked: another application may use the same lock.
     _ = try plan(from: await DatabaseInspection(targets: targets, options: options).state())
     let lane = ConnectionLane.ofOneConnection(targets: targets, options: options, timeout: timeout)
-    let result: Result<SchemaChange, StoreOpenError>
-    do throws(PostgresError) {
-      result = try await lane.withSession { session throws(PostgresError) in
-        try await migrate(in: session)
-      }
-    } catch {
-      throw StoreOpenError(error)
-    }
-    return try result.get()
+    return try await StoreOpenError.of { () throws(PostgresError) in
+      try await lane.withSession { session throws(PostgresError) in try await migrate(in: session) }
+    }.get()
   }
 
   /// The limit of one statement, because a move's may go through a large table.

@@ -17,36 +17,21 @@ package enum PostgresMove {
     let state = try await DatabaseInspection(targets: targets, options: options).state()
     if let refusal = DatabaseInspection.refusal(of: state), state != .empty { throw refusal }
     let lane = ConnectionLane.ofOneConnection(targets: targets, options: options, timeout: PostgresMigration.timeout)
-    let result: Result<StoreMove, StoreOpenError>
-    do throws(PostgresError) {
-      result = try await lane.withSession { session throws(PostgresError) in
+    return try await StoreOpenError.of { () throws(PostgresError) in
+      try await lane.withSession { session throws(PostgresError) -> Result<StoreMove, StoreOpenError> in
         let mark = try await DatabaseInspection.mark(in: session, ofPlace: server.hasTimelines ? nil : place)
         try await PostgresMigration.lock(session)
-        do throws(MoveFailure) {
+        do throws(StoreOpenError) {
           let filling = Filling(session: session, target: MoveTarget(mark: mark, place: place))
           return .success(try await filling.fill(from: source))
         } catch {
-          switch error {
-          case .source(let error):
-            // Outside of a transaction it causes only a warning, which is ignored.
-            _ = try? await session.run([StatementCall(.rollBack)])
-            return .failure(error)
-          case .target(let error): throw error
-          }
+          // Outside of a transaction it causes only a warning, which is ignored.
+          _ = try? await session.run([StatementCall(.rollBack)])
+          return .failure(error)
         }
       }
-    } catch {
-      throw StoreOpenError(error)
-    }
-    return try result.get()
+    }.get()
   }
-}
-
-/// The side that failed.
-private enum MoveFailure: Error {
-  /// Also if the content of the database does not match it.
-  case source(StoreOpenError)
-  case target(PostgresError)
 }
 
 /// Runs on one session, which has no other user and holds the lock of migrations.
@@ -57,63 +42,52 @@ private struct Filling {
   let session: ConnectionLane.Session
   let target: MoveTarget
 
-  func fill(from source: some MoveSource) async throws(MoveFailure) -> StoreMove {
-    let marks = try reading { () throws(StoreOpenError) in try source.marks() }
-    let counts = try reading { () throws(StoreOpenError) in try source.counts() }
-    let earlier = try reading { () throws(StoreOpenError) in try source.target() }
+  func fill(from source: some MoveSource) async throws(StoreOpenError) -> StoreMove {
+    let marks = try source.marks()
+    let counts = try source.counts()
+    let earlier = try source.target()
     // Another process may have made tables while this one waited.
-    let state = try await asking { () throws(PostgresError) in try await DatabaseInspection.state(in: session) }
+    let state = try await StoreOpenError.of { () throws(PostgresError) in
+      try await DatabaseInspection.state(in: session)
+    }
     guard state == .empty else {
-      if let refusal = DatabaseInspection.refusal(of: state) { throw .source(refusal) }
+      if let refusal = DatabaseInspection.refusal(of: state) { throw refusal }
       return try await earlierMove(of: marks, to: earlier)
     }
     // A source that was being moved elsewhere is not moved here.
-    if let earlier, earlier.mark != target.mark { throw .source(.isElsewhere(earlier)) }
+    if let earlier, earlier.mark != target.mark { throw .isElsewhere(earlier) }
     try await run([StatementCall(.begin)] + Schema.creation.map { .raw($0) })
-    try await asking { () throws(PostgresError) in try await DatabaseInspection.requireTables(in: session) }
+    try await StoreOpenError.of { () throws(PostgresError) in try await DatabaseInspection.requireTables(in: session) }
     for table in MovedTable.allCases { try await insertAll(of: table, from: source) }
     try await run(Self.setting(marks))
     let events = try await verified(counts, marks)
     // Before a service can use this database, so that both are never used.
-    try reading { () throws(StoreOpenError) in try source.markBeingMoved(to: target) }
+    try source.markBeingMoved(to: target)
     try await run([StatementCall(.commit)])
     return StoreMove(counts: counts, events: events)
   }
 
-  /// While the server inserts a batch, the next one is read, and no more.
-  private func insertAll(of table: MovedTable, from source: some MoveSource) async throws(MoveFailure) {
-    let insertion = RowInsertion(into: table)
-    try await run([insertion.preparation])
-    var earlier: Task<Result<Void, MoveFailure>, Never>?
-    let failure = try await source.forEachBatch(of: table, limit: Self.batchRows) { rows throws(MoveFailure) in
-      var insertion = insertion
+  private func insertAll(of table: MovedTable, from source: some MoveSource) async throws(StoreOpenError) {
+    let empty = RowInsertion(into: table)
+    try await run([empty.preparation])
+    try await source.forEachBatch(of: table, limit: Self.batchRows) { rows throws(StoreOpenError) in
+      var insertion = empty
       for row in rows { insertion.append(row) }
-      let call = insertion.call
-      try await earlier?.value.get()
-      earlier = Task {
-        do throws(MoveFailure) {
-          try await run([call])
-          return .success(())
-        } catch {
-          return .failure(error)
-        }
-      }
+      try await run([insertion.call])
     }
-    try await earlier?.value.get()
-    if let failure { throw .source(failure) }
   }
 
   // MARK: Before
 
   /// Continues from the end of the source: it was moved here, and the source can no longer be told apart.
-  private func earlierMove(of marks: MovedMarks, to target: MoveTarget?) async throws(MoveFailure) -> StoreMove {
+  private func earlierMove(of marks: MovedMarks, to target: MoveTarget?) async throws(StoreOpenError) -> StoreMove {
     let head = marks.eventChainHead
-    try await asking { () throws(PostgresError) in try await DatabaseInspection.requireTables(in: session) }
+    try await StoreOpenError.of { () throws(PostgresError) in try await DatabaseInspection.requireTables(in: session) }
     let results = try await run([
       StatementCall(.selectLineage), StatementCall(.selectEventChain),
       StatementCall(.selectEvents).bind(max(head.sequence, 1) - 1).bind(1),
     ])
-    let found = try await asking { () throws(PostgresError) -> StoreMove? in
+    let found = try await StoreOpenError.of { () throws(PostgresError) -> StoreMove? in
       let number = try results[0].only { row in row.integer() }
       let end = try results[1].only { row in EventChain.Head(&row) }
       let events = try results[2].map { row throws(PostgresError) in try EventRecord(&row) }
@@ -122,7 +96,7 @@ private struct Filling {
       let verification = try await PostgresAuditLogReader(session: session).verification()
       return verification.fault == nil ? StoreMove(counts: try await counts(), events: verification) : nil
     }
-    guard let found else { throw .source(target.map { .isElsewhere($0) } ?? .occupiedDatabase) }
+    guard let found else { throw target.map { .isElsewhere($0) } ?? .occupiedDatabase }
     return found
   }
 
@@ -140,18 +114,17 @@ private struct Filling {
   /// Checks that every row is there, and that the log is as it was written.
   private func verified(
     _ expected: MovedCounts, _ marks: MovedMarks
-  ) async throws(MoveFailure) -> AuditLogVerification {
-    let (found, events) = try await asking { () throws(PostgresError) in
+  ) async throws(StoreOpenError) -> AuditLogVerification {
+    let (found, events) = try await StoreOpenError.of { () throws(PostgresError) in
       (try await counts(), try await PostgresAuditLogReader(session: session).verification())
     }
     for table in MovedTable.allCases where found[table] != expected[table] {
-      throw .source(
-        .disturbedMove(
-          "\(found[table] ?? 0) rows of \(table.rawValue) are there, where \(expected[table] ?? 0) were moved"))
+      throw .disturbedMove(
+        "\(found[table] ?? 0) rows of \(table.rawValue) are there, where \(expected[table] ?? 0) were moved")
     }
-    if let fault = events.fault { throw .source(.disturbedMove("\(fault)")) }
+    if let fault = events.fault { throw .disturbedMove("\(fault)") }
     guard events.head == marks.eventChainHead, events.start == marks.eventChainStart else {
-      throw .source(.disturbedMove("the audit log does not end where the directory's ends"))
+      throw .disturbedMove("the audit log does not end where the directory's ends")
     }
     return events
   }
@@ -167,26 +140,8 @@ private struct Filling {
   // MARK: Calls
 
   @discardableResult
-  private func run(_ calls: [StatementCall]) async throws(MoveFailure) -> [QueryResult] {
-    try await asking { () throws(PostgresError) in try await session.run(calls) }
-  }
-
-  private func asking<Value>(
-    _ body: () async throws(PostgresError) -> Value
-  ) async throws(MoveFailure) -> Value {
-    do throws(PostgresError) {
-      return try await body()
-    } catch {
-      throw .target(error)
-    }
-  }
-
-  private func reading<Value>(_ body: () throws(StoreOpenError) -> Value) throws(MoveFailure) -> Value {
-    do throws(StoreOpenError) {
-      return try body()
-    } catch {
-      throw .source(error)
-    }
+  private func run(_ calls: [StatementCall]) async throws(StoreOpenError) -> [QueryResult] {
+    try await StoreOpenError.of { () throws(PostgresError) in try await session.run(calls) }
   }
 }
 

@@ -1,5 +1,7 @@
 // Decides when to copy the write-ahead log into the database, and on which thread.
 
+internal import Dispatch
+
 /// A value: commits and finished copies in, what to do out.
 ///
 /// SQLite's automatic checkpoint runs inside a commit, which then takes milliseconds. Here most of the log is copied
@@ -53,5 +55,31 @@ struct CheckpointSchedule {
   mutating func failed(walFrames: Int) {
     rounds = 0
     nextStart = walFrames + startFrames
+  }
+}
+
+/// `@unchecked Sendable`: `connection` is used only on `queue`.
+final class Checkpointer: @unchecked Sendable {
+  private let queue = DispatchQueue(label: "touchstone.sqlite.checkpoint", qos: .utility)
+  /// `nil` once closed.
+  private var connection: SQLiteConnection?
+
+  init(path: String, virtualFileSystem: String?) throws(SQLiteError) {
+    connection = try SQLiteConnection(path: path, access: .readWrite, virtualFileSystem: virtualFileSystem)
+    try connection?.execute("PRAGMA synchronous = FULL")
+  }
+
+  func copy(completion: @escaping @Sendable (Result<SQLiteConnection.CheckpointProgress, SQLiteError>) -> Void) {
+    queue.async {
+      guard let connection = self.connection else { return }
+      completion(Result { () throws(SQLiteError) in try connection.checkpoint() })
+    }
+  }
+
+  func close(completion: @escaping @Sendable () -> Void) {
+    queue.async {
+      self.connection = nil
+      completion()
+    }
   }
 }

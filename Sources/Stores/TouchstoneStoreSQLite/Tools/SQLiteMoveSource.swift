@@ -115,22 +115,21 @@ extension SQLiteMoveSource: MoveSource {
     try reading { () throws(SQLiteError) in try Self.counts(on: connection) }
   }
 
-  package func forEachBatch<Failure>(
-    of table: MovedTable, limit: Int, _ body: ([MovedRow]) async throws(Failure) -> Void
-  ) async throws(Failure) -> StoreOpenError? {
+  package func forEachBatch(
+    of table: MovedTable, limit: Int, _ body: ([MovedRow]) async throws(StoreOpenError) -> Void
+  ) async throws(StoreOpenError) {
     let statement = Statement(table.selection, on: connection)
     defer { statement.reset() }
-    while true {
-      var batch: [MovedRow] = []
-      do throws(SQLiteError) {
-        while batch.count < limit, var row = try statement.next() { batch.append(try table.decode(&row)) }
-      } catch {
-        return StoreOpenError(error, path: directory.databasePath)
+    var batch: [MovedRow]
+    repeat {
+      batch = try reading { () throws(SQLiteError) in
+        var rows: [MovedRow] = []
+        while rows.count < limit, var row = try statement.next() { rows.append(try table.decode(&row)) }
+        return rows
       }
       if !batch.isEmpty { try await body(batch) }
       // After its last row a statement would begin anew.
-      if batch.count < limit { return nil }
-    }
+    } while batch.count == limit
   }
 }
 
