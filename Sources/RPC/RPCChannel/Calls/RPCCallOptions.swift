@@ -7,7 +7,7 @@ public struct RPCCallOptions: Sendable {
   public var deadline: MonotonicTime?
   public var waitForReady: Bool?
   public var metadata: Metadata
-  /// Of a call with one request and one answer: a stream is tried once.
+  /// For a call with one request and one answer: a stream is tried once.
   public var attempts: RPCAttempts?
 
   public init(

@@ -1,8 +1,7 @@
-// The attempts at a call, one after the other, and what follows a failed one.
-
 internal import DispatchRPC
 internal import Synchronization
 
+/// The attempts at a call, one after the other, and what follows a failed one.
 struct CallAttempts {
   enum OnFailure {
     /// The call ends with this error.

@@ -1,7 +1,6 @@
-// When a call is tried again, one attempt after the other (gRFC A6). Pure; chance is an argument.
-
 internal import DispatchRPC
 
+/// When a call is tried again, one attempt after the other (gRFC A6). Pure; chance is an argument.
 struct RetryStateMachine {
   enum OnFailure: Equatable {
     /// The call fails with what the attempt failed with.

@@ -209,12 +209,10 @@ package struct EvictingPlaces<Member: Sendable, Group: Hashable & Sendable, Owne
     }
   }
 
-  /// The newest place of the caller that has most, so that its older members go on undisturbed.
+  /// The newest place of the callers that have most, so that older members go on undisturbed.
   private mutating func unfairPlace(forOwnerOf count: Int) -> ID? {
-    guard let most = owners.max(by: { $0.value.count < $1.value.count }), most.value.count >= count + 2 else {
-      return nil
-    }
-    return owners[most.key]?.newest(of: places)
+    guard let most = owners.values.lazy.map(\.count).max(), most >= count + 2 else { return nil }
+    return owners.keys.filter { owners[$0]?.count == most }.compactMap { owners[$0]?.newest(of: places) }.max()
   }
 
   /// Nothing happens for one that was ended to make room.
