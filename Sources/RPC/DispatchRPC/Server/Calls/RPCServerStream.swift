@@ -25,10 +25,8 @@ public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
   /// Handed over in one go, so that a stream of tiny messages does not hold up the others.
   private static let messagesPerTurn = 128
 
-  enum Ending {
-    case success(Metadata)
-    case failure(RPCError)
-  }
+  /// The trailing metadata of a success, or the failure.
+  typealias Ending = Result<Metadata, RPCError>
 
   let quota: SendQuota
   /// A client-streaming call has one answer.
