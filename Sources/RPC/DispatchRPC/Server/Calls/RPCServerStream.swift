@@ -1,6 +1,3 @@
-// A streaming call as its handler sees it: messages in when the handler requests them, messages out when the client
-// takes them.
-
 /// An event of a streaming call. The handler gets them on the call's event loop, one after the other.
 public enum RPCServerStreamEvent {
   /// A message that the handler requested with `request`; the bytes are valid until the handler returns.
