@@ -1,7 +1,7 @@
-// Reads values from nodes. An error is noted with its place and the reading goes on, so that one run lists every error.
-
 internal import Glibc
 
+/// Reads values from nodes. An error is noted with its place and the reading goes on, so that one run lists every
+/// error.
 package struct SettingReader {
   /// Holds one more than is printed, so that the output can state that there are more.
   package private(set) var errors: [YAMLError] = []

@@ -1,7 +1,6 @@
-// Finds the field of a string in a C struct. For errors, so it may take its time.
-
 internal import CProtobufC
 
+/// Finds the field of a string in a C struct. For errors, so it may take its time.
 enum FieldPath {
   /// The path of the string field that holds `text` itself, like `filter.kinds[2]`; `nil` if none does.
   static func find(_ text: UnsafeMutablePointer<CChar>, in message: UnsafeMutablePointer<ProtobufCMessage>) -> String? {

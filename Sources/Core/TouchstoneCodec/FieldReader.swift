@@ -1,5 +1,3 @@
-// From C structs to Swift values.
-
 internal import CProtobufC
 
 /// The struct that protobuf-c made of the bytes; it lives in the coder's arena.

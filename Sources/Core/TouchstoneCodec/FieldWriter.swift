@@ -1,5 +1,3 @@
-// From Swift values to C structs.
-
 internal import CProtobufC
 internal import Glibc
 

@@ -15,7 +15,7 @@ struct ExpositionWriter {
   private mutating func write(_ series: MetricSeries, of family: MetricFamily) {
     var count: Int64 = 0
     var number: Double?
-    var reading: HistogramCell.Reading?
+    var reading: Histogram.Reading?
     for cell in series.cells {
       switch cell {
       case .counter(let cell): count &+= cell.count
@@ -32,7 +32,7 @@ struct ExpositionWriter {
 
   /// The count is the buckets' sum, so that both agree while others count.
   private mutating func write(
-    _ reading: HistogramCell.Reading, _ buckets: Buckets, _ family: MetricFamily, _ values: [String]
+    _ reading: Histogram.Reading, _ buckets: Buckets, _ family: MetricFamily, _ values: [String]
   ) {
     var total: Int64 = 0
     let labels = family.labels + ["le"]
@@ -72,7 +72,7 @@ struct ExpositionWriter {
   }
 }
 
-extension HistogramCell.Reading {
+extension Histogram.Reading {
   fileprivate static func + (one: Self, other: Self) -> Self {
     Self(counts: zip(one.counts, other.counts).map { $0 &+ $1 }, sum: one.sum &+ other.sum)
   }

@@ -1,10 +1,7 @@
-// The numbers of the series: of a counter, of a gauge, of a histogram.
-
-internal import CoreMetrics
 internal import Synchronization
 
 /// The buckets and the sum of one histogram's series.
-final class HistogramCell: TimerHandler, RecorderHandler, @unchecked Sendable {
+package final class Histogram: @unchecked Sendable {
   // Sendable because: the numbers are atomic, the rest is constant.
 
   /// How often each bucket was hit, by itself, and the sum of what was recorded.
@@ -37,17 +34,11 @@ final class HistogramCell: TimerHandler, RecorderHandler, @unchecked Sendable {
       sum: numbers[bounds.count + 1].load(ordering: .relaxed))
   }
 
-  func recordNanoseconds(_ duration: Int64) { record(duration) }
-
-  /// Less than nothing counts as nothing.
-  func record(_ value: Int64) {
+  /// In the family's recorded units: nanoseconds, bytes or things. Less than nothing counts as nothing.
+  package func record(_ value: Int64) {
     let value = max(0, value)
     add(1, at: bucket(of: value))
     add(value, at: bounds.count + 1)
-  }
-
-  func record(_ value: Double) {
-    record(Int64(exactly: value.rounded()) ?? (value > 0 ? .max : 0))
   }
 
   /// The first one whose bound is not less.
@@ -72,7 +63,7 @@ final class HistogramCell: TimerHandler, RecorderHandler, @unchecked Sendable {
 }
 
 /// One number of a counter's series.
-final class CounterCell: CounterHandler, Sendable {
+package final class Counter: Sendable {
   private let value = Atomic<Int64>(0)
   /// One thread at a time raises it, which needs no locked instruction.
   private let isConfined: Bool
@@ -84,7 +75,7 @@ final class CounterCell: CounterHandler, Sendable {
   var count: Int64 { value.load(ordering: .relaxed) }
 
   /// A counter never falls: a negative amount counts nothing.
-  func increment(by amount: Int64) {
+  package func increment(by amount: Int64 = 1) {
     guard amount > 0 else { return }
     if isConfined {
       value.store(value.load(ordering: .relaxed) &+ amount, ordering: .relaxed)
@@ -92,35 +83,15 @@ final class CounterCell: CounterHandler, Sendable {
       value.wrappingAdd(amount, ordering: .relaxed)
     }
   }
-
-  func reset() {
-    value.store(0, ordering: .relaxed)
-  }
 }
 
 /// The number of a gauge's series, which any thread may set.
-final class GaugeCell: RecorderHandler, MeterHandler, Sendable {
+package final class Gauge: Sendable {
   private let bits = Atomic<UInt64>(0)
 
   var number: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
 
-  func record(_ value: Int64) { set(Double(value)) }
-  func record(_ value: Double) { set(value) }
-  func set(_ value: Int64) { set(Double(value)) }
-
-  func set(_ value: Double) {
+  package func set(_ value: Double) {
     bits.store(value.bitPattern, ordering: .relaxed)
   }
-
-  func increment(by amount: Double) {
-    var current = bits.load(ordering: .relaxed)
-    while true {
-      let (isExchanged, original) = bits.compareExchange(
-        expected: current, desired: (Double(bitPattern: current) + amount).bitPattern, ordering: .relaxed)
-      if isExchanged { return }
-      current = original
-    }
-  }
-
-  func decrement(by amount: Double) { increment(by: -amount) }
 }

@@ -1,8 +1,6 @@
-package import CoreMetrics
 internal import Synchronization
 
-/// The backend of swift-metrics: it keeps every series of this process, counters, gauges and histograms of known
-/// families, and shows them as text.
+/// Keeps every series of this process, counters, gauges and histograms of known families, and shows them as text.
 ///
 /// Counters are made once and kept by their owners: making one takes a lock, counting takes none. A registry belongs to
 /// one service, so that several services in one process (tests) count apart.
@@ -59,10 +57,6 @@ package final class MetricRegistry: Sendable {
     }
   }
 
-  /// A factory whose counters and histograms only one thread at a time may raise, such as an event loop's: they need no
-  /// locked instruction, and no other core writes them. Gauges are as the registry's own.
-  package func confined() -> any MetricsFactory { ConfinedMetrics(registry: self) }
-
   /// The text exposition, version 0.0.4. Counting goes on meanwhile.
   package func text() -> String {
     let entries = entries.withLock { $0 }
@@ -84,21 +78,37 @@ package final class MetricRegistry: Sendable {
     return cell.number
   }
 
-  // MARK: Making series
+  // MARK: Making metrics. What is made of an unknown family, or beyond the maximum of series, counts nowhere.
+
+  /// - Parameters:
+  ///   - values: the values of the family's labels, in their order.
+  ///   - isConfined: only one thread at a time raises it, such as an event loop's. It then needs no locked instruction,
+  ///     and no other core writes it.
+  package func counter(_ family: MetricFamily, _ values: String..., isConfined: Bool = false) -> Counter {
+    let made = series(of: family, values, isConfined) { if case .counter(let cell) = $0 { cell } else { nil } }
+    return made ?? Counter(isConfined: false)
+  }
+
+  package func gauge(_ family: MetricFamily, _ values: String...) -> Gauge {
+    series(of: family, values, false) { if case .gauge(let cell) = $0 { cell } else { nil } } ?? Gauge()
+  }
+
+  package func histogram(_ family: MetricFamily, _ values: String..., isConfined: Bool = false) -> Histogram {
+    let made = series(of: family, values, isConfined) { if case .histogram(let cell) = $0 { cell } else { nil } }
+    return made ?? Histogram(.counts([]), isConfined: false)
+  }
 
   /// `nil`: it is refused.
-  func series(
-    of name: String, _ dimensions: [(String, String)], isConfined: Bool, is isRightKind: (MetricFamily.Kind) -> Bool
-  ) -> MetricSeries.Cell? {
-    guard let place = places[name], isRightKind(families[place].kind),
-      let values = families[place].values(of: dimensions)
-    else {
-      noteRefusal(name)
-      return nil
+  private func series<Kind>(
+    of family: MetricFamily, _ values: [String], _ isConfined: Bool, _ cell: (MetricSeries.Cell) -> Kind?
+  ) -> Kind? {
+    var made: MetricSeries.Cell?
+    if let place = places[family.name], families[place] == family, values.count == family.labels.count {
+      made = entries.withLock { $0[place].cell(of: values, family.kind, isConfined: isConfined) }
     }
-    let cell = entries.withLock { $0[place].cell(of: values, families[place].kind, isConfined: isConfined) }
-    if cell == nil { noteRefusal(name) }
-    return cell
+    if let found = made.flatMap(cell) { return found }
+    noteRefusal(family.name)
+    return nil
   }
 
   private func noteRefusal(_ name: String) {
@@ -119,19 +129,6 @@ extension MetricRegistry.Entries {
   }
 }
 
-extension MetricFamily {
-  /// The labels' values in the family's order; `nil`: they are other labels.
-  fileprivate func values(of dimensions: [(String, String)]) -> [String]? {
-    guard dimensions.count == labels.count else { return nil }
-    var values: [String] = []
-    for label in labels {
-      guard let value = dimensions.first(where: { $0.0 == label })?.1 else { return nil }
-      values.append(value)
-    }
-    return values
-  }
-}
-
 /// A number that was read, with the labels' values in the family's order.
 package struct MetricSample: Sendable, Hashable {
   package var values: [String]
@@ -145,15 +142,15 @@ package struct MetricSample: Sendable, Hashable {
 /// One series: the same labels, counted in one cell or in one for each thread.
 struct MetricSeries: Sendable {
   enum Cell: Sendable {
-    case counter(CounterCell)
-    case gauge(GaugeCell)
-    case histogram(HistogramCell)
+    case counter(Counter)
+    case gauge(Gauge)
+    case histogram(Histogram)
 
     fileprivate init(_ kind: MetricFamily.Kind, isConfined: Bool) {
       switch kind {
-      case .counter: self = .counter(CounterCell(isConfined: isConfined))
-      case .gauge: self = .gauge(GaugeCell())
-      case .histogram(let buckets): self = .histogram(HistogramCell(buckets, isConfined: isConfined))
+      case .counter: self = .counter(Counter(isConfined: isConfined))
+      case .gauge: self = .gauge(Gauge())
+      case .histogram(let buckets): self = .histogram(Histogram(buckets, isConfined: isConfined))
       }
     }
   }

@@ -1,5 +1,4 @@
-// Protobuf's wire format, as far as the export needs it. Pure.
-
+/// Writes Protobuf's wire format, as far as the export needs it. Pure.
 struct ProtobufWriter {
   private(set) var bytes: [UInt8] = []
 

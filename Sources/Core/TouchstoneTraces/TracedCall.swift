@@ -1,5 +1,4 @@
-// A traced call that has ended: its span, and the spans of its parts.
-
+/// A traced call that has ended: its span, and the spans of its parts.
 package struct TracedCall: Sendable, Hashable {
   package struct Part: Sendable, Hashable {
     package var name: String

@@ -59,4 +59,13 @@ public struct BackoffConfiguration: Sendable, Hashable {
     self.maximumDelay = maximumDelay
     self.connectTimeout = connectTimeout
   }
+
+  /// - Parameters:
+  ///   - failures: at least 1.
+  ///   - jitter: uniform in -1...1.
+  package func delay(after failures: Int, jitter: Double) -> Duration {
+    var delay = initialDelay
+    for _ in 1..<failures where delay < maximumDelay { delay = delay * multiplier }
+    return min(delay, maximumDelay) * (1 + self.jitter * jitter)
+  }
 }

@@ -1,11 +1,10 @@
-// The parts that a channel's calls share: the pool, the addresses behind it, the loops below it, the tokens and the
-// counts.
-
 internal import Dispatch
 internal import DispatchPool
 internal import DispatchRPC
 internal import Synchronization
 
+/// The parts that a channel's calls share: the pool, the addresses behind it, the loops below it, the tokens and the
+/// counts.
 final class ChannelCore: Sendable {
   let configuration: RPCChannelConfiguration
   private let loops: [EventLoop]

@@ -1,8 +1,7 @@
-// The settings of a channel, fixed when it is made.
-
 public import DispatchPool
 public import DispatchRPC
 
+/// The settings of a channel, fixed when it is made.
 public struct RPCChannelConfiguration: Sendable {
   /// How calls are spread over the target's addresses.
   public var balancing = PoolBalancing.pickFirst

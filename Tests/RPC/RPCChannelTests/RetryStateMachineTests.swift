@@ -54,20 +54,20 @@ extension RetryStateMachine {
 
   @Test func whatNeverLeftIsSentAgainWhateverThePolicy() {
     var machine = RetryStateMachine(nil)
-    for _ in 0..<RetryStateMachine.mostUnsent { #expect(machine.fail(.unavailable, .unsent) == .retry(after: .zero)) }
+    for _ in 0..<RetryStateMachine.mostUnsent { #expect(machine.fail(.unavailable, .unsent) == .repeat) }
     #expect(machine.fail(.unavailable, .unsent) == .fail)
     #expect(machine.attempts == 1)
   }
 
   @Test func whatWasNotProcessedIsSentAgainOnce() {
     var machine = RetryStateMachine(nil)
-    #expect(machine.fail(.unavailable, .unprocessed) == .retry(after: .zero))
+    #expect(machine.fail(.unavailable, .unprocessed) == .repeat)
     #expect(machine.fail(.unavailable, .unprocessed) == .fail)
   }
 
   @Test func theSecondTimeThePolicyDecides() {
     var machine = RetryStateMachine(policy)
-    #expect(machine.fail(.unavailable, .unprocessed) == .retry(after: .zero))
+    #expect(machine.fail(.unavailable, .unprocessed) == .repeat)
     #expect(machine.attempts == 1)
     #expect(machine.fail(.unavailable, .unprocessed) == .retry(after: .milliseconds(100)))
     #expect(machine.attempts == 2)

@@ -1,8 +1,7 @@
-// Android Key Attestation: the chain of a key's certificates, and what the keystore says of it (Android, "Verify
-// hardware-backed key pairs with key attestation").
-
 internal import COpenSSL
 
+/// Android Key Attestation: the chain of a key's certificates, and what the keystore says of it (Android, "Verify
+/// hardware-backed key pairs with key attestation").
 package struct AndroidAttestation: Sendable {
   package let level: AttestationLevel
   package let description: KeyDescription

@@ -1,6 +1,5 @@
-// The description of a key by Android's keystore, in an extension of the key's certificate (Android, "Key attestation
-// extension data schema").
-
+/// The description of a key by Android's keystore, in an extension of the key's certificate (Android, "Key attestation
+/// extension data schema").
 package struct KeyDescription: Sendable {
   package static let extensionID = "1.3.6.1.4.1.11129.2.1.17"
 

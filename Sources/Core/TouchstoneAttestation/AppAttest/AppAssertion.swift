@@ -1,7 +1,6 @@
-// An assertion by a key that was attested: the same app on the same device sends this request.
-
 internal import Crypto
 
+/// An assertion by a key that was attested: the same app on the same device sends this request.
 package struct AppAssertion: Sendable {
   /// The greatest so far, to be stored.
   package var counter: UInt32 { data.signCount }

@@ -1,9 +1,8 @@
-// Apple App Attest: a genuine app on a genuine device made this key (Apple, "Validating apps that connect to your
-// server").
-
 internal import Crypto
 internal import Encodings
 
+/// Apple App Attest: a genuine app on a genuine device made this key (Apple, "Validating apps that connect to your
+/// server").
 package struct AppAttestation: Sendable {
   /// The one of the expected that it is of.
   package let appID: String

@@ -1,10 +1,9 @@
-// X.509 certificates (RFC 5280), by OpenSSL.
-
 internal import COpenSSL
 internal import Crypto
 internal import Encodings
 internal import SwiftASN1
 
+/// An X.509 certificate (RFC 5280), by OpenSSL.
 package struct Certificate: Sendable {
   /// Phones' are up to 3 KB.
   package static let maximumBytes = 16_384

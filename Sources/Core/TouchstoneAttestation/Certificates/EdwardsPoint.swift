@@ -1,7 +1,6 @@
-// Public keys of Ed25519 and Ed448 that no signer has (RFC 8032 §5.1, §5.2).
-
 internal import COpenSSL
 
+/// Public keys of Ed25519 and Ed448 that no signer has (RFC 8032 §5.1, §5.2).
 enum EdwardsPoint {
   enum Curve {
     case ed25519

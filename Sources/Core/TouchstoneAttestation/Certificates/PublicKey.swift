@@ -1,11 +1,10 @@
-// Verification with the public keys of certificates and credentials: by OpenSSL, and ML-DSA, which OpenSSL 3.0 lacks,
-// by swift-crypto.
-
 internal import COpenSSL
 internal import Crypto
 internal import FoundationEssentials
 internal import SwiftASN1
 
+/// A public key of a certificate or a credential, which verifies: by OpenSSL, and ML-DSA, which OpenSSL 3.0 lacks, by
+/// swift-crypto.
 package struct PublicKey: Sendable {
   private enum Key: Sendable {
     case openSSL(OpenSSLKey)

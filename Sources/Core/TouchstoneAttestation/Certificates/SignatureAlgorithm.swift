@@ -1,5 +1,4 @@
-// How a signature is made, as COSE numbers it (IANA's registry of COSE algorithms).
-
+/// How a signature is made, as COSE numbers it (IANA's registry of COSE algorithms).
 package enum SignatureAlgorithm: Sendable, Hashable {
   case ecdsa(Digest)
   /// PKCS #1 version 1.5.

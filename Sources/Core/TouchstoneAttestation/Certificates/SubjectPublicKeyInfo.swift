@@ -1,7 +1,6 @@
-// Public keys in DER, as certificates have them (RFC 5280 §4.1.2.7).
-
 internal import SwiftASN1
 
+/// Public keys in DER, as certificates have them (RFC 5280 §4.1.2.7).
 enum SubjectPublicKeyInfo {
   static let p256: ASN1ObjectIdentifier = [1, 2, 840, 10045, 3, 1, 7]
 

@@ -1,5 +1,4 @@
-// The roots that are trusted unless an operator names others.
-
+/// The roots that are trusted unless an operator names others.
 package struct TrustAnchors: Sendable {
   package var appAttest: [Certificate]
   package var androidHardware: [Certificate]

@@ -1,5 +1,4 @@
-// An authenticator's data about itself and about a login (WebAuthn Level 3 §6.1), also as App Attest uses it.
-
+/// An authenticator's data about itself and about a login (WebAuthn Level 3 §6.1), also as App Attest uses it.
 package struct AuthenticatorData: Sendable {
   /// The part that is always there.
   static let headBytes = 37

@@ -1,6 +1,5 @@
-// Reads CBOR from a peer: bounded in depth and in the number of items. Strings and arrays may be of indefinite length,
-// as some authenticators send them, unless CTAP2's canonical form is asked for.
-
+/// Reads CBOR from a peer: bounded in depth and in the number of items. Strings and arrays may be of indefinite length,
+/// as some authenticators send them, unless CTAP2's canonical form is asked for.
 package struct CBORReader {
   /// An attestation object nests five deep; its extensions may add some.
   private static let maximumDepth = 16

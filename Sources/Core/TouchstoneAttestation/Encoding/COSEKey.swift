@@ -1,7 +1,6 @@
-// Public keys of credentials (RFC 9052, RFC 9053).
-
 internal import SwiftASN1
 
+/// A public key of a credential (RFC 9052, RFC 9053).
 package struct COSEKey: Sendable {
   package let algorithm: SignatureAlgorithm
   /// As COSE numbers it.

@@ -1,10 +1,9 @@
-// FIDO's data about authenticators' models (FIDO Metadata Service 3.0): the roots that each model's certificates lead
-// to, and what became known of the model.
-
 internal import Crypto
 internal import Encodings
 internal import FoundationEssentials
 
+/// FIDO's data about authenticators' models (FIDO Metadata Service 3.0): the roots that each model's certificates lead
+/// to, and what became known of the model.
 package struct AuthenticatorMetadata: Sendable {
   /// Each publication has a greater one.
   package let number: Int

@@ -1,5 +1,4 @@
-// {fmt, attStmt, authData}, of WebAuthn and of App Attest alike (WebAuthn Level 3 §6.5.4).
-
+/// {fmt, attStmt, authData}, of WebAuthn and of App Attest alike (WebAuthn Level 3 §6.5.4).
 struct AttestationObject {
   /// TPM statements with their chains have up to 8 KB; App Attest's with its receipt has 6.
   static let maximumBytes = 65_536

@@ -1,8 +1,7 @@
-// Who vouches for a new passkey: the formats of WebAuthn Level 3 §8.
-
 internal import COpenSSL
 internal import Crypto
 
+/// Who vouches for a new passkey: the formats of WebAuthn Level 3 §8.
 struct AttestationStatement {
   let fields: CBORMap
   let data: AuthenticatorData

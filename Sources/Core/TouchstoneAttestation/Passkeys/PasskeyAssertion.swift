@@ -1,7 +1,6 @@
-// A login by a passkey (WebAuthn Level 3 §7.2).
-
 internal import Crypto
 
+/// A login by a passkey (WebAuthn Level 3 §7.2).
 package struct PasskeyAssertion: Sendable {
   /// To be stored.
   package let signCount: UInt32

@@ -1,9 +1,8 @@
-// A relying party's expectations of a ceremony (WebAuthn Level 3 §7.1, §7.2), and the checks that both ceremonies
-// share.
-
 internal import Crypto
 internal import Encodings
 
+/// A relying party's expectations of a ceremony (WebAuthn Level 3 §7.1, §7.2), and the checks that both ceremonies
+/// share.
 package struct PasskeyExpectation: Sendable {
   package var challenge: [UInt8]
   package var rpID: String

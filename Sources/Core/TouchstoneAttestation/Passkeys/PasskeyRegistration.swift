@@ -1,8 +1,7 @@
-// Registering a passkey (WebAuthn Level 3 §7.1).
-
 internal import Crypto
 internal import Encodings
 
+/// The registration of a passkey (WebAuthn Level 3 §7.1).
 package struct PasskeyRegistration: Sendable {
   package let level: AttestationLevel
   package let format: String

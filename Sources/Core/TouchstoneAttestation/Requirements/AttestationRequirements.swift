@@ -1,5 +1,4 @@
-// An application's demands on the proofs of its keys, beyond that they are sound, and the judgement by them.
-
+/// An application's demands on the proofs of its keys, beyond that they are sound, and the judgement by them.
 package struct AttestationRequirements: Sendable, Hashable {
   package var demand: Demand
   /// `nil`: the demand's own.

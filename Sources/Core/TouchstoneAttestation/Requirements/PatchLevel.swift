@@ -1,5 +1,4 @@
-// How recent Android's security patches are.
-
+/// How recent Android's security patches are.
 package struct PatchLevel: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// YYYYMMDD.
   private let number: Int

@@ -1,5 +1,3 @@
-// The name of a key's file: its number, and the time from which it is used.
-
 internal import Encodings
 
 /// The kinds of keys that rotate. Each has its own directory.
@@ -25,7 +23,8 @@ public enum KeyKind: String, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// `2.pem`, or `2.from-20261121T213000Z.pem` for a key that is used from then on.
+/// The name of a key's file, with its number and the time from which it is used: `2.pem`, or
+/// `2.from-20261121T213000Z.pem` for a key that is used from then on.
 struct KeyFileName: Hashable, Comparable {
   var kind: KeyKind
   var number: Int

@@ -1,7 +1,6 @@
-// The functions behind `touchstone keys`, on a directory of keys.
-
 internal import Encodings
 
+/// The functions behind `touchstone keys`, on a directory of keys.
 public enum KeyStore {
   /// Sealed and signed objects live an hour at most. The rest is for clocks that differ, and for replicas that learned
   /// late of the next key.

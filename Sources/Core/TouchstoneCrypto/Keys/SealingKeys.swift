@@ -1,5 +1,3 @@
-// The keys that seal evaluations and tickets, and their succession.
-
 import Crypto
 
 /// A 256-bit key for sealing.

@@ -1,5 +1,3 @@
-// The keys that sign tokens, and their published form (RFC 7517, RFC 7638).
-
 import Crypto
 internal import Encodings
 

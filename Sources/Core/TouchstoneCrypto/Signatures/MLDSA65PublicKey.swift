@@ -1,7 +1,6 @@
-// The second half of a hybrid key (R48): ML-DSA-65 (FIPS 204), whose signatures a quantum computer does not forge.
-
 import Crypto
 
+/// The second half of a hybrid key (R48): ML-DSA-65 (FIPS 204), whose signatures a quantum computer does not forge.
 public struct MLDSA65PublicKey: Sendable, Hashable {
   /// As FIPS 204 encodes it.
   public let bytes: [UInt8]

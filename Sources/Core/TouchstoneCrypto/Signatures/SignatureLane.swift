@@ -1,5 +1,3 @@
-// The input of a verifier of several signatures at once, and its protocol.
-
 import Crypto
 
 /// A well-formed signature: its numbers are in the ranges that vector arithmetic is defined for.

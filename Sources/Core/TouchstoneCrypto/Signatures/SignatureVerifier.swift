@@ -1,5 +1,3 @@
-// Proof of possession: ECDSA over P-256 with SHA-256 (FIPS 186-5), and for hybrid keys ML-DSA-65 beside it (R48).
-
 import Crypto
 
 /// One signature to verify.
@@ -35,6 +33,7 @@ public struct SignatureCheck: Sendable {
   }
 }
 
+/// Proof of possession: ECDSA over P-256 with SHA-256 (FIPS 186-5), and for hybrid keys ML-DSA-65 beside it (R48).
 public enum SignatureVerifier {
   /// A malformed signature is `false`. `BatchVerifier` verifies several.
   public static func verify(_ check: SignatureCheck) -> Bool {

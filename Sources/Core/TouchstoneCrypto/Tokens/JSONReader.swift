@@ -1,5 +1,3 @@
-// Reads the JSON that JSONObjectWriter writes, and no other.
-
 internal import Encodings
 
 /// The types of a member.

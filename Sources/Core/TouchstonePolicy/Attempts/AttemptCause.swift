@@ -1,6 +1,5 @@
-// Why an attempt did not succeed. Only the audit log has this: of these causes, the answers name a missing binding
-// alone (R37).
-
+/// Why an attempt did not succeed. Only the audit log has this: of these causes, the answers name a missing binding
+/// alone (R37).
 public enum AttemptCause: Sendable, Hashable {
   /// A denial's reason: the device, a lock, or no credential for the factor.
   case denial(Denial.Reason)

@@ -1,6 +1,5 @@
-// The state that one policy depends on at one moment. The preflight and every attempt start from it, so both apply the
-// same rules to the device (R5).
-
+/// The state that one policy depends on at one moment. The preflight and every attempt start from it, so both apply the
+/// same rules to the device (R5).
 struct Conditions {
   let policy: EvaluationPolicy
   var posture: DevicePosture

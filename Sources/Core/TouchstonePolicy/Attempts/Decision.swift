@@ -1,5 +1,3 @@
-// The answers of the rules.
-
 /// Why an evaluation or a factor is not possible now.
 public struct Denial: Sendable, Hashable {
   public var code: LAErrorCode

@@ -1,6 +1,4 @@
-// How far a binding's key is proven, and which party vouches for it (R42).
-
-/// From least to most.
+/// How far a binding's key is proven, and which party vouches for it (R42). From least to most.
 public enum ProofLevel: UInt8, Sendable, Hashable, Comparable, CaseIterable {
   /// Only the app states how the key is protected.
   case none = 1

@@ -1,5 +1,4 @@
-// Device ids that many phones have, because an app, a system or an example gave them.
-
+/// Device ids that many phones have, because an app, a system or an example gave them.
 enum KnownDeviceIDs {
   /// - Parameter id: its letters and digits, in lower case.
   static func contains(_ id: [UInt8]) -> Bool {

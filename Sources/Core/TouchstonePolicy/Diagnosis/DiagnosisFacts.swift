@@ -1,5 +1,3 @@
-// The records about one way to begin a login, and the device states that fit them.
-
 /// The facts of a diagnosis. The records hold no domain state of the device, so the state now is partly unknown.
 public struct DiagnosisFacts: Sendable {
   /// A device's report about itself.

@@ -1,5 +1,3 @@
-// How a message is put together in any language.
-
 /// The facts besides its occasion on which a message depends.
 struct MessageContext: Sendable, Hashable {
   /// `nil`: waiting does not help.

@@ -1,5 +1,3 @@
-// The words of the configuration and of all output about it.
-
 /// A value that is one of a few words. Its number is what a revision digests.
 protocol SettingWord: RawRepresentable<UInt8>, CaseIterable, Hashable, Sendable {
   var settingName: String { get }

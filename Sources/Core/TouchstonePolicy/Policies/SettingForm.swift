@@ -1,5 +1,3 @@
-// The kinds of values that settings have.
-
 /// How values of one kind are read, judged by themselves, printed and digested.
 struct SettingForm<Value: Sendable & Hashable>: Sendable {
   typealias Digest = @Sendable (Value?, inout PolicyDigest) -> Void

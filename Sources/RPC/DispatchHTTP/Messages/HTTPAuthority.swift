@@ -1,7 +1,6 @@
-// A server's name and port, as the field Host, a request's target and an origin have them (RFC 3986 §3.2). Pure.
-
 internal import Glibc
 
+/// A server's name and port, as the field Host, a request's target and an origin have them (RFC 3986 §3.2). Pure.
 package struct HTTPAuthority: Hashable, Sendable {
   /// In lower case. An IPv6 address is in brackets; empty in a field Host that names no server.
   package let host: String

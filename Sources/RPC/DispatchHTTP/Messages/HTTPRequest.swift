@@ -1,5 +1,3 @@
-// A request, as handlers see it.
-
 package import DispatchRPC
 
 /// Header fields in their order.

@@ -1,5 +1,3 @@
-// A response, and how it is written.
-
 internal import Encodings
 
 /// A status and its phrase.

@@ -39,7 +39,7 @@ struct Backoff {
     succeededAt = nil
     isProbing = true
     consecutiveFailures += 1
-    retryAt = now + delay(jitter: jitter)
+    retryAt = now + configuration.delay(after: consecutiveFailures, jitter: jitter)
   }
 
   /// Ends a wait that is over.
@@ -47,13 +47,5 @@ struct Backoff {
     if let retryAt, retryAt <= now {
       self.retryAt = nil
     }
-  }
-
-  private func delay(jitter: Double) -> Duration {
-    var delay = configuration.initialDelay
-    for _ in 1..<consecutiveFailures where delay < configuration.maximumDelay {
-      delay = delay * configuration.multiplier
-    }
-    return min(delay, configuration.maximumDelay) * (1 + configuration.jitter * jitter)
   }
 }

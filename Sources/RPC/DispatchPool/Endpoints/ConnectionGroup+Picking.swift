@@ -1,5 +1,3 @@
-// Which endpoint takes the next lease, and which of its connections.
-
 /// How leases are spread over a pool's endpoints.
 public enum PoolBalancing: Sendable, Hashable {
   /// All on one: the first in order that can be connected, for as long as it serves (gRPC's pick_first). The rest stand

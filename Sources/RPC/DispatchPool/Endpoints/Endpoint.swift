@@ -1,5 +1,3 @@
-// A place that connections go to, and what the pool knows of it.
-
 /// Names an endpoint: an address, a server of a list. Its meaning is known to the code that makes the connections.
 public struct EndpointID: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// The one of a pool that has a single target.

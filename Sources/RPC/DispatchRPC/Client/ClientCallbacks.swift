@@ -1,7 +1,6 @@
-// nghttp2's callbacks on the client: C functions that find the connection and the stream and pass the event on.
-
 import CNGHTTP2
 
+/// nghttp2's callbacks on the client: C functions that find the connection and the stream and pass the event on.
 enum ClientCallbacks {
   /// Shared by all sessions; made once and never freed. Immutable after that, hence safe.
   nonisolated(unsafe) static let table: OpaquePointer = makeTable()

@@ -1,5 +1,3 @@
-// One call on a client connection, from its request to its completion.
-
 import CNGHTTP2
 
 /// The closure that runs when a call with one request and one answer ends.

@@ -1,5 +1,3 @@
-// A call's request and response on the client.
-
 /// One unary call to make.
 public struct RPCClientRequest: Sendable {
   /// `/package.Service/Method`.

@@ -1,6 +1,3 @@
-// A call with several messages as its caller sees it: messages out as the server takes them, messages in as they are
-// asked for.
-
 /// An event of a call. The caller gets them on the connection's event loop, one after the other.
 public enum RPCClientStreamEvent {
   /// The server's initial metadata; absent if the server answers with nothing but a status.

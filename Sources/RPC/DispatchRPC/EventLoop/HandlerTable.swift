@@ -1,6 +1,3 @@
-// The handlers of an event loop, in slots with generations: an event for a descriptor that was closed meanwhile finds
-// no handler.
-
 /// Tells a handler which of its timers has expired.
 package struct TimerTag: Hashable {
   package var kind: UInt32
@@ -13,6 +10,8 @@ package struct TimerTag: Hashable {
   }
 }
 
+/// The handlers of an event loop, in slots with generations: an event for a descriptor that was closed meanwhile finds
+/// no handler.
 struct HandlerTable {
   private struct Slot {
     var generation: UInt32

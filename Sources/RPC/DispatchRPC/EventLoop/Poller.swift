@@ -1,5 +1,3 @@
-// One epoll descriptor with a timer and an alarm in it: an event loop waits for nothing else.
-
 import CEpoll
 import Glibc
 
@@ -17,7 +15,8 @@ package struct Readiness: OptionSet {
   package static let broken = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
 }
 
-/// Owns the descriptors and closes them when released. Only the event loop's thread uses it, but for `wake`.
+/// One epoll descriptor with a timer and an alarm in it: an event loop waits for nothing else. Owns the descriptors and
+/// closes them when released. Only the event loop's thread uses it, but for `wake`.
 final class Poller: @unchecked Sendable {
   // Sendable because: `wake` writes to a descriptor that stays open, and the thread alone uses the rest.
 

@@ -1,5 +1,4 @@
-// When to probe a silent connection, and when to give it up (gRFC A8). Pure; time is an argument.
-
+/// When to probe a silent connection, and when to give it up (gRFC A8). Pure; time is an argument.
 struct KeepaliveStateMachine {
   private enum State {
     case listening(since: MonotonicTime)

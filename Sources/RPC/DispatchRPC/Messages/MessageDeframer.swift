@@ -72,7 +72,7 @@ struct MessageDeframer {
     guard declaredBytes <= limit else { throw .tooLarge(declaredBytes) }
   }
 
-  /// Makes the prefix of a message that is not compressed.
+  /// The prefix of a message that is not compressed.
   static func writePrefix(messageBytes: Int, to output: UnsafeMutablePointer<UInt8>) {
     output[0] = 0
     output[1] = UInt8(truncatingIfNeeded: messageBytes >> 24)

@@ -1,5 +1,4 @@
-// A message on its way out: its prefix and bytes, written piece by piece into the DATA frames that nghttp2 asks for.
-
+/// A message on its way out: its prefix and bytes, written piece by piece into the DATA frames that nghttp2 asks for.
 struct OutgoingMessage {
   private let message: [UInt8]
   private var offset = 0

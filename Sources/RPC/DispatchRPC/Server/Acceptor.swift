@@ -1,5 +1,3 @@
-// Takes connections off a listening socket and hands them to the event loops in turn.
-
 import CEpoll
 import Glibc
 
@@ -18,8 +16,8 @@ private let batchSize = 64
 private let pauseTime = Duration.milliseconds(100)
 private let resumeTimer: UInt32 = 0
 
-/// Lives on one event loop. Handing round from one acceptor spreads few connections evenly, which SO_REUSEPORT does
-/// not.
+/// Takes connections off a listening socket and hands them to the event loops in turn. Lives on one event loop. Handing
+/// round from one acceptor spreads few connections evenly, which SO_REUSEPORT does not.
 package final class Acceptor<Keeper: ConnectionKeeper>: ReadinessHandler {
   private let listener: ListeningSocket
   private let tls: RPCServerTLS?

@@ -1,5 +1,3 @@
-// The handlers, by path.
-
 /// Handles one unary call. Runs on the call's event loop; the bytes are the request message, valid only until it
 /// returns. It must not block, and must answer the call, now or later.
 public typealias UnaryHandler = @Sendable (_ call: RPCServerCall, _ message: UnsafeRawBufferPointer) -> Void

@@ -1,5 +1,3 @@
-// The server: listeners in front, event loops behind them, and an orderly end.
-
 import Synchronization
 
 /// Why a server cannot listen.

@@ -1,5 +1,3 @@
-// Small things done to descriptors.
-
 import CEpoll
 import Glibc
 

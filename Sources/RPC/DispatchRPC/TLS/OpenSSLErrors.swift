@@ -1,7 +1,6 @@
-// OpenSSL's errors, and ours for operators.
-
 import COpenSSL
 
+/// OpenSSL's error queue, one per thread: emptied before each call that may fill it and after each that did.
 enum OpenSSLErrors {
   /// Mostly there is nothing to clear, and to look is a tenth of the work.
   static func clear() {

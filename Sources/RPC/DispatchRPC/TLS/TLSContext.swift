@@ -1,5 +1,3 @@
-// The state that all connections of one side share: OpenSSL's SSL_CTX, set up once and constant from then on.
-
 import COpenSSL
 import Glibc
 
@@ -23,7 +21,8 @@ package enum ApplicationProtocol: UInt8, Sendable, CustomStringConvertible {
   }
 }
 
-/// A reload makes a new one; connections keep the one they began with.
+/// The state that all connections of one side share: OpenSSL's SSL_CTX, set up once and constant from then on. A reload
+/// makes a new one; connections keep the one they began with.
 final class TLSContext: @unchecked Sendable {
   // Sendable because: an SSL_CTX may be used from several threads at once, and nothing of it is changed after `init`.
 

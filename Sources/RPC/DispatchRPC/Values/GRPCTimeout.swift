@@ -1,5 +1,4 @@
-// The `grpc-timeout` header: at most eight digits and a unit (PROTOCOL-HTTP2.md, "Timeout").
-
+/// The `grpc-timeout` header: at most eight digits and a unit (PROTOCOL-HTTP2.md, "Timeout").
 enum GRPCTimeout {
   /// Beyond it the next unit is exact enough: its rounding adds at most a thousandth. The most hours have seven digits.
   private static let largestExactValue: UInt64 = 999_999

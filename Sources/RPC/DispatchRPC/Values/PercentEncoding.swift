@@ -1,5 +1,4 @@
-// The percent-encoding of `grpc-message` (PROTOCOL-HTTP2.md, "Status-Message").
-
+/// The percent-encoding of `grpc-message` (PROTOCOL-HTTP2.md, "Status-Message").
 enum PercentEncoding {
   /// The limit of the message's UTF-8 before it is encoded. The message shares its header block with the status, which
   /// must arrive. Encoding makes it at most three times as long.

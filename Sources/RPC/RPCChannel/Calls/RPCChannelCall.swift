@@ -40,14 +40,15 @@ public final class RPCChannelCall: Sendable {
     var completion: Completion?
     /// `nil`: nothing is measured.
     var began: MonotonicTime?
-    var attempts: CallAttempts
+    var retries: RetryStateMachine
+    var lastFailure: RPCError?
     /// `nil`: none runs.
     var running: Attempt?
     var lastNumber = 0
     var isOver = false
 
     init(_ attempts: RPCAttempts) {
-      self.attempts = CallAttempts(attempts)
+      retries = RetryStateMachine(attempts.retryPolicy)
     }
 
     /// `nil`: it has ended before.
@@ -142,7 +143,7 @@ extension RPCChannelCall {
 
   private func send(on lease: Lease<ChannelConnection>, number: Int) {
     // The call may have ended while the lease was on its way: it must not take effect.
-    guard let previous = state.withLock({ $0.isOver ? nil : $0.attempts.previous }) else {
+    guard let previous = state.withLock({ $0.isOver ? nil : $0.retries.attempts - 1 }) else {
       lease.release()
       return attemptEnded(number, .cancelled, RPCMessageBytes())
     }
@@ -191,15 +192,26 @@ extension RPCChannelCall {
 
   private func failed(_ error: RPCError, _ failure: AttemptFailure, number: Int, _ bytes: RPCMessageBytes) {
     attemptEnded(number, error.code, bytes)
-    let decision = state.withLock { state -> CallAttempts.OnFailure? in
+    let failed = state.withLock { state -> (told: RPCError, decision: RetryStateMachine.OnFailure)? in
       guard !state.isOver else { return nil }
-      return state.attempts.failed(error, failure, before: request.deadline, in: core)
+      defer { state.lastFailure = error }
+      let decision = core.withThrottle {
+        state.retries.attemptFailed(failure, throttle: &$0, jitter: Double.random(in: -1...1))
+      }
+      return (error.after(state.lastFailure), decision)
     }
-    switch decision {
-    case .none: break
-    case .end(let error): finish(.failure(error))
-    case .retry(after: .zero): send()
-    case .retry(let delay): core.after(delay) { [self] in send() }
+    guard let failed else { return }
+    switch failed.decision {
+    case .repeat: send()
+    case .retry(let delay) where isInTime(delay):
+      core.counters.retries.add(1, ordering: .relaxed)
+      core.after(delay) { [self] in send() }
+    case .retry, .fail: finish(.failure(failed.told))
     }
+  }
+
+  /// To wait for an attempt that will not be made only hides the error for longer.
+  private func isInTime(_ delay: Duration) -> Bool {
+    request.deadline.map { MonotonicTime.now().advanced(by: delay) < $0 } ?? true
   }
 }

@@ -1,11 +1,10 @@
-// The parts of a target's name (grpc/grpc doc/naming.md). Pure.
-
 internal import DispatchRPC
 
 struct TargetError: Error, Equatable {
   let reason: String
 }
 
+/// The parts of a target's name (grpc/grpc doc/naming.md). Pure.
 enum ChannelTarget: Equatable {
   struct Name: Equatable {
     var host: String

@@ -52,10 +52,8 @@ struct ResolutionSchedule {
 
   /// - Parameter jitter: uniform in -1...1.
   mutating func failed(at now: MonotonicTime, jitter: Double) -> Step {
-    var delay = backoff.initialDelay
-    for _ in 0..<failures where delay < backoff.maximumDelay { delay = delay * backoff.multiplier }
     failures += 1
     state = .waiting
-    return .wait(until: now + min(delay, backoff.maximumDelay) * (1 + backoff.jitter * jitter))
+    return .wait(until: now + backoff.delay(after: failures, jitter: jitter))
   }
 }

@@ -1,5 +1,3 @@
-// A target's names become addresses, off every loop: getaddrinfo(3) blocks.
-
 internal import Dispatch
 internal import DispatchPool
 internal import DispatchRPC
@@ -12,6 +10,7 @@ struct ChannelEndpoint: Hashable {
   var authority: String
 }
 
+/// Turns a target's names into addresses, off every event loop, because getaddrinfo(3) blocks.
 final class Resolver: Sendable {
   /// More are not used: a name that stands for so many is balanced behind each of them.
   private static let mostEndpoints = 256

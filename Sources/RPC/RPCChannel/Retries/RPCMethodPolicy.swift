@@ -1,5 +1,3 @@
-// How a method's calls are made if one attempt is not enough: retries (gRFC A6), and their bounds.
-
 public import DispatchRPC
 
 /// The settings of all calls of a method, unless the call has its own.

@@ -1,12 +1,12 @@
-// When a call is tried again, one attempt after the other (gRFC A6). Pure; chance is an argument.
-
 internal import DispatchRPC
 
+/// When a call is tried again, one attempt after the other (gRFC A6). Pure; chance is an argument.
 struct RetryStateMachine {
   enum OnFailure: Equatable {
     /// The call fails with what the attempt failed with.
     case fail
-    /// Zero: at once.
+    /// At once, and as the same attempt.
+    case `repeat`
     case retry(after: Duration)
   }
 
@@ -31,7 +31,7 @@ struct RetryStateMachine {
   mutating func attemptFailed(
     _ failure: AttemptFailure, throttle: inout RetryThrottle?, jitter: Double
   ) -> OnFailure {
-    if isRepeatedTransparently(failure) { return .retry(after: .zero) }
+    if isRepeatedTransparently(failure) { return .repeat }
     guard let policy else { return .fail }
     let isRetryable = policy.retryableCodes.contains(failure.code)
     if isRetryable || failure.pushback == .never { throttle?.attemptFailed() }

@@ -156,7 +156,7 @@ package final class RunningService: Sendable {
     let running = (0..<eventLoops).map { _ in RunningCallCount() }
     meters.registry.observe(running)
     serverConfiguration.observer = { eventLoop in
-      CallMeters(meters.registry.confined(), paths: router.paths, running: running[eventLoop])
+      CallMeters(meters.registry, paths: router.paths, running: running[eventLoop])
     }
     let server = RPCServer(configuration: serverConfiguration, router: router) { service.roundEnded(on: $0) }
     let archiving = try configuration.retention.map { settings throws(Failure) in

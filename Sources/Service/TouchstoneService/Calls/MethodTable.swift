@@ -22,20 +22,15 @@ public struct MethodTable: Sendable {
     case unary(UnaryHandler)
     case serverStreaming(ServerStreamingHandler)
     case bidirectional(BidirectionalHandler)
-
-    fileprivate var kind: MethodDescriptor.Kind {
-      switch self {
-      case .unary: .unary
-      case .serverStreaming: .serverStreaming
-      case .bidirectional: .bidirectional
-      }
-    }
   }
 
   private var methods: [(path: String, handler: Handler)] = []
 
   mutating func add(_ method: MethodDescriptor, _ handler: Handler) {
-    precondition(method.kind == handler.kind, "\(method.path) is of another kind")
+    switch (method.kind, handler) {
+    case (.unary, .unary), (.serverStreaming, .serverStreaming), (.bidirectional, .bidirectional): break
+    default: preconditionFailure("\(method.path) is of another kind")
+    }
     methods.append((method.path, handler))
   }
 

@@ -1,6 +1,5 @@
 // Counters of one family, by the cases of an enum.
 
-internal import CoreMetrics
 internal import TouchstoneMetrics
 
 /// One counter for each case, made at once, so that each series is there from the start.
@@ -21,7 +20,7 @@ extension CounterTable where Key: CaseIterable {
   /// For a family with one label.
   ///
   /// - Parameter name: the label's value.
-  init(_ family: MetricFamily, of metrics: any MetricsFactory, name: (Key) -> String) {
+  init(_ family: MetricFamily, of metrics: MetricRegistry, name: (Key) -> String) {
     self.init(Key.allCases) { metrics.counter(family, name($0)) }
   }
 }

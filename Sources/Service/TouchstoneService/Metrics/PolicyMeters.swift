@@ -1,6 +1,5 @@
 // The counters of one policy's evaluations.
 
-internal import CoreMetrics
 internal import TouchstoneMetrics
 internal import TouchstonePolicy
 
@@ -17,7 +16,7 @@ struct PolicyMeters: Sendable {
   /// By factor, then by outcome.
   private let attempts: [[Counter]]
 
-  init(_ policy: EvaluationPolicy, _ metrics: any MetricsFactory) {
+  init(_ policy: EvaluationPolicy, _ metrics: MetricRegistry) {
     results = Result.allCases.map { metrics.counter(.evaluations, policy.name, $0.rawValue) }
     func outcomes(_ factor: String) -> [Counter] {
       Outcome.allCases.map { metrics.counter(.attempts, policy.name, factor, $0.metricName) }

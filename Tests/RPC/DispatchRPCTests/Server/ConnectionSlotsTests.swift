@@ -16,17 +16,6 @@ extension ConnectionSlots {
     try #require(try SocketAddress.resolve(host: host, port: port).first)
   }
 
-  @Test func theOldestStrangerOfAnAddressMakesRoomForItsNext() throws {
-    var slots = ConnectionSlots(limit: 100, strangersPerAddress: 2)
-    let (one, other) = (try Self.address("192.0.2.1"), try Self.address("192.0.2.2"))
-    #expect(slots.arrived(from: other, keeper: 0) == .admit(0))
-    #expect(slots.arrived(from: one, keeper: 1) == .admit(1))
-    #expect(slots.arrived(from: one, keeper: 2) == .admit(2))
-    #expect(slots.arrived(from: one, keeper: 3) == .admitEnding(3, .init(id: 1, member: 1)))
-    #expect(slots.arrived(from: one, keeper: 4) == .admitEnding(4, .init(id: 2, member: 2)))
-    #expect(slots.count == 3)
-  }
-
   @Test func aStrangerWithARunningRequestIsTheLastToMakeRoom() throws {
     var slots = ConnectionSlots(limit: 3, strangersPerAddress: 3)
     let hosts = try (1...6).map { try Self.address("192.0.2.\($0)") }
@@ -52,31 +41,6 @@ extension ConnectionSlots {
     #expect(slots.arrived(from: proxy, keeper: 0) == .admit(50))
     #expect(slots.arrived(from: proxy, keeper: 0) == .admit(51))
     #expect(slots.arrived(from: proxy, keeper: 0) == .admitEnding(52, .init(id: 50, member: 0)))
-  }
-
-  @Test func whereAllPlacesAreTakenTheOldestStrangerGoes() throws {
-    var slots = ConnectionSlots(limit: 3, strangersPerAddress: 3)
-    let hosts = try (1...5).map { try Self.address("192.0.2.\($0)") }
-    #expect(slots.arrived(from: hosts[0], keeper: 0) == .admit(0))
-    _ = slots.callAdmitted(0, of: "caller")
-    #expect(slots.arrived(from: hosts[1], keeper: 1) == .admit(1))
-    #expect(slots.arrived(from: hosts[2], keeper: 2) == .admit(2))
-    #expect(slots.arrived(from: hosts[3], keeper: 3) == .admitEnding(3, .init(id: 1, member: 1)))
-    _ = slots.callAdmitted(2, of: "caller")
-    #expect(slots.arrived(from: hosts[4], keeper: 4) == .admitEnding(4, .init(id: 3, member: 3)))
-    #expect(slots.count == 3)
-  }
-
-  @Test func whereCallersHaveAllPlacesThereIsNone() throws {
-    var slots = ConnectionSlots(limit: 2, strangersPerAddress: 2)
-    let host = try Self.address("192.0.2.1")
-    for id in 0..<2 as Range<UInt64> {
-      #expect(slots.arrived(from: host, keeper: 0) == .admit(id))
-      _ = slots.callAdmitted(id, of: "caller")
-    }
-    #expect(slots.arrived(from: host, keeper: 0) == .refuse(.all))
-    slots.left(1)
-    #expect(slots.arrived(from: host, keeper: 0) == .admit(2))
   }
 
   /// As many as it may have, from addresses of their own: no address has too many strangers.

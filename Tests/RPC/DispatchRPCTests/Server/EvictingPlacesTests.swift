@@ -39,7 +39,7 @@ import Testing
     Row(
       name: "the caller that has the most gives its newest place to one that has at least two fewer", all: 4,
       arrivals: [
-        ("a", "in"), ("a", "in"), ("a", "in"), ("b", "in"), ("c", "ends 2"), ("d", "ends 1"), ("d", "refused for all"),
+        ("a", "in"), ("a", "in"), ("a", "in"), ("b", "in"), ("b", "ends 2"), ("c", "ends 4"), ("d", "ends 1"),
       ]),
     Row(
       name: "a caller with one fewer, or as many, takes no place", all: 3,

@@ -1,6 +1,3 @@
-// The context of a call of any of the four kinds: its peer, its deadline, and whether the client still waits for the
-// answer.
-
 import Synchronization
 
 /// Why the client no longer waits for a call's answer.

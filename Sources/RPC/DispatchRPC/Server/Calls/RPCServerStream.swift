@@ -1,6 +1,3 @@
-// A streaming call as its handler sees it: messages in when the handler requests them, messages out when the client
-// takes them.
-
 /// An event of a streaming call. The handler gets them on the call's event loop, one after the other.
 public enum RPCServerStreamEvent {
   /// A message that the handler requested with `request`; the bytes are valid until the handler returns.
@@ -25,10 +22,8 @@ public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
   /// Handed over in one go, so that a stream of tiny messages does not hold up the others.
   private static let messagesPerTurn = 128
 
-  enum Ending {
-    case success(Metadata)
-    case failure(RPCError)
-  }
+  /// The trailing metadata of a success, or the failure.
+  typealias Ending = Result<Metadata, RPCError>
 
   let quota: SendQuota
   /// A client-streaming call has one answer.

@@ -1,7 +1,6 @@
-// One stream of a server connection: plain state behind a raw pointer that nghttp2 carries.
-
 import CNGHTTP2
 
+/// One stream of a server connection: plain state behind a raw pointer that nghttp2 carries.
 struct ServerStream {
   enum Phase: UInt8 {
     case receiving

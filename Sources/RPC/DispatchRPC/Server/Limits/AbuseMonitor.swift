@@ -1,5 +1,3 @@
-// Frames that cost the server more than the client: counted per connection, pure; time is an argument.
-
 /// Token buckets: how many frames at once, and how many a second after that. Honest clients send some frames in answer
 /// to ours: ours earn a client more tokens for these, so that a flood stands out however busy a connection is.
 public struct AbuseLimits: Hashable, Sendable {
@@ -40,7 +38,8 @@ public struct AbuseLimits: Hashable, Sendable {
   public init() {}
 }
 
-/// One connection's count. A connection over a limit is ended with GOAWAY ENHANCE_YOUR_CALM.
+/// Counts the frames of one connection that cost the server more than the client. A connection over a limit is ended
+/// with GOAWAY ENHANCE_YOUR_CALM. Pure; time is an argument.
 struct AbuseMonitor {
   enum Event {
     case reset

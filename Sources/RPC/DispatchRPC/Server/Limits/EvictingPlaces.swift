@@ -211,8 +211,8 @@ package struct EvictingPlaces<Member: Sendable, Group: Hashable & Sendable, Owne
 
   /// The newest place of the callers that have most, so that older members go on undisturbed.
   private mutating func unfairPlace(forOwnerOf count: Int) -> ID? {
-    guard let most = owners.values.map(\.count).max(), most >= count + 2 else { return nil }
-    return owners.filter { $0.value.count == most }.keys.compactMap { owners[$0]?.newest(of: places) }.max()
+    guard let most = owners.values.lazy.map(\.count).max(), most >= count + 2 else { return nil }
+    return owners.keys.filter { owners[$0]?.count == most }.compactMap { owners[$0]?.newest(of: places) }.max()
   }
 
   /// Nothing happens for one that was ended to make room.
