@@ -142,8 +142,8 @@ extension TouchstoneService {
     switch refusal {
     case .tokenOfAnother:
       refuse(Reason.tokenOfAnotherProfile, "token: is of another profile")
-    case .tokenByBiometrics:
-      refuse(Reason.tokenByBiometrics, "token: biometrics may have proven it")
+    case .tokenByBiometry:
+      refuse(Reason.tokenByBiometry, "token: biometrics may have proven it")
     case .tokenTooOld:
       refuse(Reason.tokenTooOld, "token: was issued too long ago")
     // In the future: the service's clock was set back meanwhile.
