@@ -10,7 +10,7 @@ internal import TouchstonePolicy
 internal import TouchstoneServer
 internal import TouchstoneStore
 
-struct Backup: ParsableCommand {
+struct Backup: FallibleCommand {
   static let configuration = CommandConfiguration(
     abstract: "Back up a data directory's database to one file, beside a running service.",
     discussion: """
@@ -32,30 +32,26 @@ struct Backup: ParsableCommand {
 
   @OptionGroup var keys: BackupKeys
 
-  func run() throws {
-    do throws(Failure) {
-      let file = isDirectory(to) ? "\(to)/touchstone-\(systemTime().compactText).db" : to
-      try requireProtectedWay(to: file)
-      // Before the copy, which may take long.
-      let auditKeys = try keys.load(dataDirectory: dataDir)
-      var signature: BackupSignature?
-      let summary = try Failure.ofStore { () throws(StoreOpenError) in
-        try StoreRegistry.directoryKind.backUp(dataDir, to: file) { copy throws(StoreOpenError) in
-          signature = try sign(copy, by: auditKeys, at: BackupSignature.path(of: file))
-        }
+  func perform() throws(Failure) {
+    let file = isDirectory(to) ? "\(to)/touchstone-\(systemTime().compactText).db" : to
+    try requireProtectedWay(to: file)
+    // Before the copy, which may take long.
+    let auditKeys = try keys.load(dataDirectory: dataDir)
+    var signature: BackupSignature?
+    let summary = try Failure.ofStore { () throws(StoreOpenError) in
+      try StoreRegistry.directoryKind.backUp(dataDir, to: file) { copy throws(StoreOpenError) in
+        signature = try sign(copy, by: auditKeys, at: BackupSignature.path(of: file))
       }
-      printLine("\(file): \(summary.text)")
-      printLine(summary.events.text)
-      if let signature {
-        let digest = Hexadecimal.text(signature.digest)
-        printLine("\(BackupSignature.path(of: file)): SHA-256 \(digest), signed by audit key \(signature.keyID)")
-      }
-      printLine(
-        "NOT in it: the keys (\(dataDir)/keys, unless the configuration says otherwise). Without them no passcode, gesture, "
-          + "ProfileTouchID or token of this backup can be verified. Keep a copy of them apart from it.")
-    } catch {
-      fail(error)
     }
+    printLine("\(file): \(summary.text)")
+    printLine(summary.events.text)
+    if let signature {
+      let digest = Hexadecimal.text(signature.digest)
+      printLine("\(BackupSignature.path(of: file)): SHA-256 \(digest), signed by audit key \(signature.keyID)")
+    }
+    printLine(
+      "NOT in it: the keys (\(dataDir)/keys, unless the configuration says otherwise). Without them no passcode, gesture, "
+        + "ProfileTouchID or token of this backup can be verified. Keep a copy of them apart from it.")
   }
 }
 
@@ -111,7 +107,7 @@ struct BackupKeys: ParsableArguments {
   }
 }
 
-struct Restore: ParsableCommand {
+struct Restore: FallibleCommand {
   static let configuration = CommandConfiguration(
     abstract: "Make a data directory of a backup.",
     discussion: """
@@ -135,24 +131,20 @@ struct Restore: ParsableCommand {
   )
   var unsigned = false
 
-  func run() throws {
-    do throws(Failure) {
-      try requireProtected(from)
-      let auditKeys = unsigned ? nil : try keys.load(dataDirectory: dataDir)
-      let (backup, restoration) = try Failure.ofStore { () throws(StoreOpenError) in
-        try StoreRegistry.directoryKind.restore(dataDir, from: from, at: systemTime()) { () throws(StoreOpenError) in
-          if let auditKeys { try verifySignature(by: auditKeys) }
-        }
+  func perform() throws(Failure) {
+    try requireProtected(from)
+    let auditKeys = unsigned ? nil : try keys.load(dataDirectory: dataDir)
+    let (backup, restoration) = try Failure.ofStore { () throws(StoreOpenError) in
+      try StoreRegistry.directoryKind.restore(dataDir, from: from, at: systemTime()) { () throws(StoreOpenError) in
+        if let auditKeys { try verifySignature(by: auditKeys) }
       }
-      printLine("\(dataDir): \(backup.text)")
-      printLine(backup.events.text)
-      for line in restoration.account { printLine(line) }
-      if access("\(dataDir)/keys", F_OK) != 0 {
-        let use = keys.keys.map { "Serve it with those of \($0)" } ?? "Put them into \(dataDir)/keys"
-        printLine("MISSING: the keys. \(use), or where the configuration says, before it is served.")
-      }
-    } catch {
-      fail(error)
+    }
+    printLine("\(dataDir): \(backup.text)")
+    printLine(backup.events.text)
+    for line in restoration.account { printLine(line) }
+    if access("\(dataDir)/keys", F_OK) != 0 {
+      let use = keys.keys.map { "Serve it with those of \($0)" } ?? "Put them into \(dataDir)/keys"
+      printLine("MISSING: the keys. \(use), or where the configuration says, before it is served.")
     }
   }
 }

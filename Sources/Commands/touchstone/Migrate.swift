@@ -4,7 +4,7 @@ internal import ArgumentParser
 internal import TouchstoneServer
 internal import TouchstoneStore
 
-struct Migrate: ParsableCommand {
+struct Migrate: FallibleCommand {
   static let configuration = CommandConfiguration(
     abstract: "Make the tables of a PostgreSQL database, or move a SQLite service into it.",
     discussion: """
@@ -40,21 +40,17 @@ struct Migrate: ParsableCommand {
     guard (from == nil) == (to == nil) else { throw ValidationError("--from and --to go together") }
   }
 
-  func run() throws {
-    do throws(Failure) {
-      let configuration = try location.sources().load(config)
-      if let from, let to {
-        let move = try move(from: from, to: to, configuration)
-        return dryRun ? try move.describe() : try move.run()
-      }
-      let (kind, place) = try server(of: configuration)
-      let change = try withDatabase(standardErrorLogger()) { [dryRun] () throws(StoreOpenError) in
-        try await kind.makeTables(place, isDryRun: dryRun)
-      }
-      report(change, of: place)
-    } catch {
-      fail(error)
+  func perform() throws(Failure) {
+    let configuration = try location.sources().load(config)
+    if let from, let to {
+      let move = try move(from: from, to: to, configuration)
+      return dryRun ? try move.describe() : try move.run()
     }
+    let (kind, place) = try server(of: configuration)
+    let change = try withDatabase(standardErrorLogger()) { [dryRun] () throws(StoreOpenError) in
+      try await kind.makeTables(place, isDryRun: dryRun)
+    }
+    report(change, of: place)
   }
 
   private func move(from: String, to: String, _ configuration: ProcessConfiguration) throws(Failure) -> Move {
