@@ -89,12 +89,11 @@ struct Reload {
 extension RunningService {
   /// The names of settings and nothing of their values: the log is for all auditors.
   fileprivate func appendReloaded(because cause: ReloadCause, _ changedFiles: [String]) {
-    var details = [EventDetail(key: "cause", value: cause.rawValue)]
-    if !changedFiles.isEmpty { details.append(EventDetail(key: "files", value: changedFiles.joined(separator: ", "))) }
-    let event = EventDraft(
-      time: systemTime(), kind: "configuration.reloaded", applicationID: "", caller: "operator", details: details)
-    store.store.commit(ChangeSet(events: [event])) { [logger] result in
-      guard case .failure(let error) = result else { return }
+    let event = EventDraft.ofOperator(
+      "configuration.reloaded", at: systemTime(),
+      changedFiles.isEmpty
+        ? ["cause": cause.rawValue] : ["cause": cause.rawValue, "files": changedFiles.joined(separator: ", ")])
+    store.store.append(event) { [logger] error in
       logger.warning("the audit log has no event of the reload", metadata: ["error": "\(error.message)"])
     }
   }

@@ -20,29 +20,28 @@ final class Archiving: Sendable {
   private static let intervals = Duration.seconds(1)...Duration.seconds(60)
   private static let intervalsPerAge = 8
 
-  /// The queue guards the timer. Cancelling is safe from any thread.
-  private nonisolated(unsafe) let timer: any DispatchSourceTimer
-  private let queue = DispatchQueue(label: "touchstone.archiver")
-  private let round: ArchivingRound
+  private let archiver: EventArchiver
+  private let store: any Store
+  private let age: Duration
+  private let logger: Logger
+  private let observer: Observer
+  private let repeating: Repeating
+  private let isCancelled = Atomic<Bool>(false)
+  private let failing: Mutex<ArchivingFailure>
 
   init(
     store: any Store, settings: RetentionSettings, logger: Logger, observer: Observer = Observer()
   ) throws(Failure) {
-    let archiver = EventArchiver(store: store, directory: settings.archive)
+    (self.store, self.logger, self.observer, age) = (store, logger, observer, settings.age)
+    archiver = EventArchiver(store: store, directory: settings.archive)
+    failing = Mutex(ArchivingFailure(age: age))
+    repeating = Repeating(every: Self.interval(age: age), label: "archiver", qos: .unspecified)
     do throws(ArchiveError) {
       try archiver.prepare()
     } catch {
       throw Failure(error)
     }
-    round = ArchivingRound(
-      archiver: archiver, store: store, age: settings.age, logger: logger, observer: observer)
-    let interval = Self.interval(age: settings.age)
-    timer = DispatchSource.makeTimerSource(queue: queue)
-    timer.schedule(
-      deadline: .now() + .seconds(Int(interval.components.seconds)),
-      repeating: .seconds(Int(interval.components.seconds)))
-    timer.setEventHandler { [round] in round.run() }
-    timer.activate()
+    repeating.begin { [weak self] in self?.archiveAll() }
   }
 
   /// The time between two checks of the log.
@@ -52,42 +51,18 @@ final class Archiving: Sendable {
 
   /// Begins no other file.
   func cancel() {
-    timer.cancel()
-    round.cancel()
+    repeating.cancel()
+    isCancelled.store(true, ordering: .relaxed)
   }
 
   /// Calls `completion` when the present file is finished and the archiving claim is returned, so that other replicas
   /// may archive.
   func whenIdle(_ completion: @escaping @Sendable () -> Void) {
-    queue.async(execute: completion)
-  }
-}
-
-/// Archives events into as many files as they need.
-private final class ArchivingRound: Sendable {
-  private let archiver: EventArchiver
-  private let store: any Store
-  private let age: Duration
-  private let logger: Logger
-  private let observer: Archiving.Observer
-  private let isCancelled = Atomic<Bool>(false)
-  private let failing: Mutex<ArchivingFailure>
-
-  init(archiver: EventArchiver, store: any Store, age: Duration, logger: Logger, observer: Archiving.Observer) {
-    self.observer = observer
-    self.archiver = archiver
-    self.store = store
-    self.age = age
-    self.logger = logger
-    failing = Mutex(ArchivingFailure(age: age))
+    repeating.queue.async(execute: completion)
   }
 
-  func cancel() {
-    isCancelled.store(true, ordering: .relaxed)
-  }
-
-  /// Runs on a queue of its own, because it waits for the store and the disk.
-  func run() {
+  /// Archives events into as many files as they need.
+  private func archiveAll() {
     do throws(ArchiveError) {
       var outcome = try archive()
       while case .archived(let file, _, _) = outcome, !isCancelled.load(ordering: .relaxed) {
@@ -117,10 +92,7 @@ private final class ArchivingRound: Sendable {
   private func tell(_ error: ArchiveError, since: UnixTime, at now: UnixTime) {
     logger.error(
       "events that should be archived stay in the log", metadata: ["error": "\(error.message)"])
-    let changeSet = ChangeSet(events: [error.code.event(since: since, at: now)])
-    if case .failure = blockingAnswer(of: { store.commit(changeSet, completion: $0) }) {
-      failing.withLock { $0.notTold() }
-    }
+    store.append(error.code.event(since: since, at: now)) { [self] _ in failing.withLock { $0.notTold() } }
   }
 }
 
@@ -171,11 +143,6 @@ extension ArchiveError.Code {
       case .store: "store"
       case .erased: "erased"
       }
-    return EventDraft(
-      time: time, kind: "events.not_archived", applicationID: "", caller: "operator",
-      details: [
-        EventDetail(key: "reason", value: reason),
-        EventDetail(key: "since", value: "\(since.microseconds / 1_000_000)"),
-      ])
+    return .ofOperator("events.not_archived", at: time, ["reason": reason, "since": "\(since.seconds)"])
   }
 }

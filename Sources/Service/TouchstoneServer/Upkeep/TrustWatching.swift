@@ -11,30 +11,24 @@ internal import TouchstoneStore
 /// of it.
 final class TrustWatching: Sendable {
   /// Ages count in days.
-  private static let interval = DispatchTimeInterval.seconds(60)
+  private static let interval = Duration.seconds(60)
 
   private let store: any Store
   private let clock: ServiceEnvironment.Clock
   private let logger: Logger
   private let alarm: Mutex<TrustAlarm>
-  private let queue = DispatchQueue(label: "touchstone.trust-watcher", qos: .utility)
-  /// The queue guards the timer. Cancelling is safe from any thread.
-  private nonisolated(unsafe) let timer: any DispatchSourceTimer
+  private let repeating = Repeating(every: interval, label: "trust-watcher")
 
   init(_ trust: AttestationTrust, store: any Store, clock: @escaping ServiceEnvironment.Clock, logger: Logger) {
     self.store = store
     self.clock = clock
     self.logger = logger
     alarm = Mutex(TrustAlarm(trust))
-    timer = DispatchSource.makeTimerSource(queue: queue)
-    timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval)
-    timer.setEventHandler { [weak self] in self?.check() }
-    timer.activate()
-    queue.async { self.check() }
+    repeating.begin(atOnce: true) { [weak self] in self?.check() }
   }
 
   func cancel() {
-    timer.cancel()
+    repeating.cancel()
   }
 
   /// When the files in force were written.
@@ -42,7 +36,7 @@ final class TrustWatching: Sendable {
 
   /// Another configuration was read, and its files with it.
   func replace(_ trust: AttestationTrust) {
-    queue.async {
+    repeating.queue.async {
       self.alarm.withLock { $0.replace(trust) }
       self.check()
     }
@@ -60,16 +54,14 @@ final class TrustWatching: Sendable {
           metadata: [
             "setting": "\(date.setting)", "\(date.originName)": "\(date.age(at: now))", "maximum_age": "\(date.limit)",
           ])
-        if isNew { tell(date, isRefused: isRefused, at: now) }
+        if isNew {
+          store.append(.trustTooOld(date, isRefused: isRefused, at: now)) { [self] _ in
+            alarm.withLock { $0.notTold(date.setting) }
+          }
+        }
       case .renewed(let setting):
         logger.notice("trust data is recent again", metadata: ["setting": "\(setting)"])
       }
-    }
-  }
-
-  private func tell(_ date: TrustDate, isRefused: Bool, at now: UnixTime) {
-    store.commit(ChangeSet(events: [.trustTooOld(date, isRefused: isRefused, at: now)])) { [self] result in
-      if case .failure = result { alarm.withLock { $0.notTold(date.setting) } }
     }
   }
 }
@@ -155,13 +147,11 @@ extension TrustDate {
 
 extension EventDraft {
   fileprivate static func trustTooOld(_ date: TrustDate, isRefused: Bool, at now: UnixTime) -> EventDraft {
-    EventDraft(
-      time: now, kind: "trust.too_old", applicationID: "", caller: "operator",
-      details: [
-        EventDetail(key: "setting", value: date.setting),
-        EventDetail(key: date.eventKey, value: "\(date.originTime.seconds)"),
-        EventDetail(key: "maximum_age", value: date.limit),
-        EventDetail(key: "attested_bindings", value: isRefused ? "refused" : "accepted"),
+    .ofOperator(
+      "trust.too_old", at: now,
+      [
+        "setting": date.setting, date.eventKey: "\(date.originTime.seconds)", "maximum_age": date.limit,
+        "attested_bindings": isRefused ? "refused" : "accepted",
       ])
   }
 }
