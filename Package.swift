@@ -112,7 +112,7 @@ let package = Package(
       swiftSettings: settings),
     library("Core", "SettingFiles", ["CYAML"]),
     // The table of what is counted, the numbers, and their text for Prometheus.
-    library("Core", "TouchstoneMetrics", [metrics]),
+    library("Core", "TouchstoneMetrics"),
     // Traces as values: ids, sampling, what waits for the collector, and the message that it takes.
     library("Core", "TouchstoneTraces", ["Encodings"]),
     library("Core", "FilePermissions", ["CExtendedAttributes"]),
@@ -127,7 +127,7 @@ let package = Package(
       [
         "TouchstonePolicy", "TouchstoneCodec", "TouchstoneStore", "TouchstoneCrypto", "TouchstoneAttestation",
         "TouchstoneMetrics", "TouchstoneTraces", "Encodings", "DispatchRPC",
-        .product(name: "Logging", package: "swift-log"), metrics,
+        .product(name: "Logging", package: "swift-log"),
       ]),
     // The operators' view of the service in a browser.
     .target(
@@ -147,7 +147,7 @@ let package = Package(
         "TouchstoneStorePostgres", "TouchstoneArchive", "TouchstoneCrypto", "TouchstoneAttestation", "TouchstoneCodec",
         "TouchstoneMetrics", "TouchstoneTraces", "Encodings", "DispatchRPC", "DispatchHTTP", "RPCChannel",
         "SettingFiles", "FilePermissions",
-        .product(name: "Logging", package: "swift-log"), metrics,
+        .product(name: "Logging", package: "swift-log"),
       ]),
     library("Clients", "TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", metrics]),
     library("Clients", "SimulatedPhone", ["Encodings", crypto]),
@@ -225,7 +225,7 @@ let package = Package(
     tests("Core", "TouchstoneCrypto", ["Encodings", "TestSupport", crypto]),
     tests("Core", "TouchstoneAttestation", ["TestSupport", crypto]),
     tests("Core", "SettingFiles"),
-    tests("Core", "TouchstoneMetrics", [metrics]),
+    tests("Core", "TouchstoneMetrics"),
     tests("Core", "TouchstoneTraces"),
     tests("Core", "FilePermissions", ["TestSupport", "CExtendedAttributes"]),
     tests(

@@ -30,7 +30,7 @@ struct ArchitectureTests {
     "Sources/Core/CTouchstoneProto": ["Sources/System/CProtobufC"],
     "Sources/Core/TouchstoneCrypto": ["Sources/System/CArgon2", "Packages/Crypto", "Modules/FoundationEssentials"],
     "Sources/Core/SettingFiles": ["Sources/System/CYAML", "Modules/Glibc"],
-    "Sources/Core/TouchstoneMetrics": ["Packages/CoreMetrics"],
+    "Sources/Core/TouchstoneMetrics": [],
     "Sources/Core/TouchstoneTraces": ["Sources/Core/Encodings"],
     "Sources/Core/TouchstoneStore": ["Sources/Core/TouchstonePolicy", "Packages/Crypto"],
     "Sources/Stores/TouchstoneStoreSQLite": ["Sources/Core/TouchstoneStore", "Sources/System/CSQLite"],

@@ -16,7 +16,7 @@ struct ExpositionWriter {
   private mutating func write(_ series: MetricSeries, of family: MetricFamily) {
     var count: Int64 = 0
     var number: Double?
-    var reading: HistogramCell.Reading?
+    var reading: MetricHistogram.Reading?
     for cell in series.cells {
       switch cell {
       case .counter(let cell): count &+= cell.count
@@ -33,7 +33,7 @@ struct ExpositionWriter {
 
   /// The count is the buckets' sum, so that both agree while others count.
   private mutating func write(
-    _ reading: HistogramCell.Reading, _ buckets: Buckets, _ family: MetricFamily, _ values: [String]
+    _ reading: MetricHistogram.Reading, _ buckets: Buckets, _ family: MetricFamily, _ values: [String]
   ) {
     var total: Int64 = 0
     let labels = family.labels + ["le"]
@@ -73,7 +73,7 @@ struct ExpositionWriter {
   }
 }
 
-extension HistogramCell.Reading {
+extension MetricHistogram.Reading {
   fileprivate static func + (one: Self, other: Self) -> Self {
     Self(counts: zip(one.counts, other.counts).map { $0 &+ $1 }, sum: one.sum &+ other.sum)
   }

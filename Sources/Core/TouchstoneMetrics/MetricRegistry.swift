@@ -1,9 +1,8 @@
 // Keeps every series of this process, and hands out what counts them.
 
-package import CoreMetrics
 internal import Synchronization
 
-/// The backend of swift-metrics: it keeps counters, gauges and histograms of known families, and shows them as text.
+/// The counters, gauges and histograms of known families, which it shows as text.
 ///
 /// Counters are made once and kept by their owners: making one takes a lock, counting takes none. A registry belongs to
 /// one service, so that several services in one process (tests) count apart.
@@ -60,10 +59,6 @@ package final class MetricRegistry: Sendable {
     }
   }
 
-  /// A factory whose counters and histograms only one thread at a time may raise, such as an event loop's: they need no
-  /// locked instruction, and no other core writes them. Gauges are as the registry's own.
-  package func confined() -> any MetricsFactory { ConfinedMetrics(registry: self) }
-
   /// The text exposition, version 0.0.4. Counting goes on meanwhile.
   package func text() -> String {
     let entries = entries.withLock { $0 }
@@ -87,18 +82,36 @@ package final class MetricRegistry: Sendable {
 
   // MARK: Making series
 
-  /// `nil`: it is refused.
-  func series(
-    of name: String, _ dimensions: [(String, String)], isConfined: Bool, is isRightKind: (MetricFamily.Kind) -> Bool
-  ) -> MetricSeries.Cell? {
-    guard let place = places[name], isRightKind(families[place].kind),
-      let values = families[place].values(of: dimensions)
+  /// - Parameters:
+  ///   - values: the values of the family's labels, in their order. A refused series counts where no text shows it.
+  ///   - isConfined: only one thread at a time raises it, such as an event loop: that needs no locked instruction, and
+  ///     no other core writes it.
+  package func counter(_ family: MetricFamily, _ values: String..., isConfined: Bool = false) -> MetricCounter {
+    guard case .counter(let counter)? = series(of: family, values, isConfined: isConfined) else {
+      return MetricCounter(isConfined: false)
+    }
+    return counter
+  }
+
+  package func gauge(_ family: MetricFamily, _ values: String...) -> MetricGauge {
+    guard case .gauge(let gauge)? = series(of: family, values, isConfined: false) else { return MetricGauge() }
+    return gauge
+  }
+
+  package func histogram(_ family: MetricFamily, _ values: String..., isConfined: Bool = false) -> MetricHistogram {
+    guard case .histogram(let histogram)? = series(of: family, values, isConfined: isConfined) else {
+      return MetricHistogram(.counts([]), isConfined: false)
+    }
+    return histogram
+  }
+
+  private func series(of family: MetricFamily, _ values: [String], isConfined: Bool) -> MetricSeries.Cell? {
+    guard let place = places[family.name], families[place] == family, values.count == family.labels.count,
+      let cell = entries.withLock({ $0[place].cell(of: values, family.kind, isConfined: isConfined) })
     else {
-      noteRefusal(name)
+      noteRefusal(family.name)
       return nil
     }
-    let cell = entries.withLock { $0[place].cell(of: values, families[place].kind, isConfined: isConfined) }
-    if cell == nil { noteRefusal(name) }
     return cell
   }
 
@@ -117,19 +130,6 @@ extension MetricRegistry.Entries {
     var new = MetricSeries(values: values)
     defer { series.append(new) }
     return new.cell(kind, isConfined: isConfined)
-  }
-}
-
-extension MetricFamily {
-  /// The labels' values in the family's order; `nil`: they are other labels.
-  fileprivate func values(of dimensions: [(String, String)]) -> [String]? {
-    guard dimensions.count == labels.count else { return nil }
-    var values: [String] = []
-    for label in labels {
-      guard let value = dimensions.first(where: { $0.0 == label })?.1 else { return nil }
-      values.append(value)
-    }
-    return values
   }
 }
 

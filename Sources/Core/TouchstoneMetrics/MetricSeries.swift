@@ -2,15 +2,15 @@
 
 struct MetricSeries: Sendable {
   enum Cell: Sendable {
-    case counter(CounterCell)
-    case gauge(GaugeCell)
-    case histogram(HistogramCell)
+    case counter(MetricCounter)
+    case gauge(MetricGauge)
+    case histogram(MetricHistogram)
 
     fileprivate init(_ kind: MetricFamily.Kind, isConfined: Bool) {
       switch kind {
-      case .counter: self = .counter(CounterCell(isConfined: isConfined))
-      case .gauge: self = .gauge(GaugeCell())
-      case .histogram(let buckets): self = .histogram(HistogramCell(buckets, isConfined: isConfined))
+      case .counter: self = .counter(MetricCounter(isConfined: isConfined))
+      case .gauge: self = .gauge(MetricGauge())
+      case .histogram(let buckets): self = .histogram(MetricHistogram(buckets, isConfined: isConfined))
       }
     }
   }

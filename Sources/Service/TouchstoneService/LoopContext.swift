@@ -1,10 +1,10 @@
 // The state of one event loop of the RPC server: its codec and the signatures it is about to verify.
 
-internal import CoreMetrics
 internal import DispatchRPC
 internal import Logging
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
+internal import TouchstoneMetrics
 internal import TouchstoneStore
 internal import TouchstoneTraces
 
@@ -24,7 +24,7 @@ final class LoopContext: @unchecked Sendable {
 
   init(
     workers: VerificationWorkers, logger: Logger, decisions: (any DecisionLog)? = nil, health: Health,
-    meters: ServiceMeters = ServiceMeters(NOOPMetricsHandler.instance)
+    meters: ServiceMeters = ServiceMeters(MetricRegistry())
   ) {
     self.verifications = VerificationBatch(workers: workers)
     self.logger = logger

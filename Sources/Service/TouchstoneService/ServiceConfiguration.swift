@@ -1,8 +1,8 @@
 // The settings of an installation. Everything has a safe default.
 
-internal import CoreMetrics
 package import TouchstoneAttestation
 public import TouchstoneCrypto
+internal import TouchstoneMetrics
 public import TouchstonePolicy
 
 public struct ServiceConfiguration: Sendable {
@@ -48,7 +48,7 @@ final class PolicyBook: Sendable {
 
     var acceptsPasskeys: Bool { withoutPasskeys != nil }
 
-    convenience init(_ policy: EvaluationPolicy, _ metrics: any MetricsFactory) {
+    convenience init(_ policy: EvaluationPolicy, _ metrics: MetricRegistry) {
       let meters = PolicyMeters(policy, metrics)
       let revision = policy.revision
       let acceptsPasskeys = policy.factors.contains(.passkey)
@@ -71,7 +71,7 @@ final class PolicyBook: Sendable {
   /// The policy of a diagnosis that names none.
   let usual: String?
 
-  init(_ policies: [EvaluationPolicy], _ metrics: any MetricsFactory = NOOPMetricsHandler.instance) {
+  init(_ policies: [EvaluationPolicy], _ metrics: MetricRegistry = MetricRegistry()) {
     let named = Dictionary(policies.map { ($0.name, $0) }) { _, last in last }
     entries = named.mapValues { Entry($0, metrics) }
     usual = policies.usual?.name

@@ -1,9 +1,9 @@
 // The resources that a service takes from the machine it runs on: time, chance and threads.
 
-public import CoreMetrics
 internal import Dispatch
 public import DispatchRPC
 public import TouchstoneCrypto
+package import TouchstoneMetrics
 public import TouchstonePolicy
 
 /// With all of it given by a simulation, one seed always makes the same answers (but for tokens' signatures, see
@@ -27,8 +27,8 @@ public struct ServiceEnvironment: Sendable {
   /// `nil`: Argon2id under the key ring's pepper.
   public var hasher: (any SecretHasher)?
   public var timer: any DelayedExecutor
-  /// The factory of the metrics that the handlers count in. By default nothing is counted.
-  public var metrics: any MetricsFactory = NOOPMetricsHandler.instance
+  /// The registry that the handlers count in.
+  package var metrics = MetricRegistry()
   /// `nil`: the lines of decisions go to the logger, as all others.
   package var decisions: (any DecisionLog)?
   /// `nil`: no call is traced.

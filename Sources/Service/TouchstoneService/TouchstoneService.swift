@@ -1,7 +1,6 @@
 // The service: it receives gRPC calls, applies the rules, commits changes and sends answers. Only here do codec, policy
 // and store meet.
 
-internal import CoreMetrics
 public import DispatchRPC
 internal import Encodings
 public import Logging
@@ -9,6 +8,7 @@ internal import Synchronization
 package import TouchstoneAttestation
 internal import TouchstoneCodec
 public import TouchstoneCrypto
+internal import TouchstoneMetrics
 public import TouchstonePolicy
 public import TouchstoneStore
 
@@ -42,7 +42,7 @@ public final class TouchstoneService: Sendable {
   let meters: ServiceMeters
   /// `nil`: no call is traced.
   let tracer: CallTracer?
-  private let metrics: any MetricsFactory
+  private let metrics: MetricRegistry
   private let book: Mutex<PolicyBook>
   private let currentVendors: Mutex<Vendors>
   private let currentKeys: Mutex<ServiceKeys>
@@ -189,10 +189,10 @@ public final class TouchstoneService: Sendable {
   ///   - caller: whose session it was; `nil`: the client proved nothing.
   ///   - claimedOperator: an operator of the configuration, whose name the client gave.
   package func refuseOperator(
-    _ refusal: OperatorRefusal, _ caller: IdentifiedCaller?, claimedOperator: String? = nil, by peer: RPCPeer
+    _ refusal: AccessRefusal, _ caller: IdentifiedCaller?, claimedOperator: String? = nil, by peer: RPCPeer
   ) {
     access.refuseOperator(
-      refusal.reason, caller?.grants.caller, claimedOperator: claimedOperator, by: peer)
+      refusal, caller?.grants.caller, claimedOperator: claimedOperator, by: peer)
   }
 
   /// Writes that an operator signed in or out. Completes when the event is durable; false if it could not be written.

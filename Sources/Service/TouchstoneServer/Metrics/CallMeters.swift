@@ -1,6 +1,5 @@
 // The calls of one event loop, in gRPC's standard metrics (proposal A66).
 
-internal import CoreMetrics
 internal import DispatchRPC
 internal import Synchronization
 internal import TouchstoneMetrics
@@ -11,14 +10,14 @@ internal import TouchstoneMetrics
 final class CallMeters: RPCServerObserver {
   /// One method's calls with one status. One reference, for the way of each call.
   private final class Ended {
-    let duration: CoreMetrics.Timer
-    let sent: any RecorderHandler
-    let received: any RecorderHandler
+    let duration: MetricHistogram
+    let sent: MetricHistogram
+    let received: MetricHistogram
 
-    init(_ metrics: any MetricsFactory, _ method: String, _ status: String) {
-      duration = metrics.timer(.callDuration, method, status)
-      sent = metrics.sizes(.callSentBytes, method, status)
-      received = metrics.sizes(.callReceivedBytes, method, status)
+    init(_ metrics: MetricRegistry, _ method: String, _ status: String) {
+      duration = metrics.histogram(.callDuration, method, status, isConfined: true)
+      sent = metrics.histogram(.callSentBytes, method, status, isConfined: true)
+      received = metrics.histogram(.callReceivedBytes, method, status, isConfined: true)
     }
   }
 
@@ -26,23 +25,22 @@ final class CallMeters: RPCServerObserver {
   private static let otherMethod = "other"
   private static let statuses = Int(RPCCode.unauthenticated.rawValue) + 1
 
-  private let metrics: any MetricsFactory
+  private let metrics: MetricRegistry
   private let running: RunningCallCount
   /// Without the slash; the last one is for other methods.
   private let names: [String]
-  private let started: [Counter]
+  private let started: [MetricCounter]
   /// By method, then by status.
   private var ended: [Ended?]
 
   /// - Parameters:
-  ///   - metrics: confined to the event loop.
   ///   - paths: the methods in the router's order.
   ///   - running: of this event loop alone.
-  init(_ metrics: any MetricsFactory, paths: [String], running: RunningCallCount) {
+  init(_ metrics: MetricRegistry, paths: [String], running: RunningCallCount) {
     self.metrics = metrics
     self.running = running
     names = paths.map { String($0.dropFirst()) } + [Self.otherMethod]
-    started = names.map { metrics.counter(.callsStarted, $0) }
+    started = names.map { metrics.counter(.callsStarted, $0, isConfined: true) }
     ended = Array(repeating: nil, count: names.count * Self.statuses)
   }
 
@@ -53,7 +51,7 @@ final class CallMeters: RPCServerObserver {
 
   func callEnded(_ call: RPCEndedCall) {
     let meters = meters(of: call.method ?? names.count - 1, Int(call.code.rawValue))
-    meters.duration.recordNanoseconds(call.nanoseconds)
+    meters.duration.record(call.nanoseconds)
     meters.sent.record(Int64(call.sentBytes))
     meters.received.record(Int64(call.receivedBytes))
     running.change(by: -1)

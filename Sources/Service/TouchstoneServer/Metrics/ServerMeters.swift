@@ -1,6 +1,5 @@
 // The counters of the process around the service.
 
-internal import CoreMetrics
 internal import DispatchRPC
 internal import Synchronization
 package import TouchstoneMetrics
@@ -11,20 +10,20 @@ internal import TouchstoneStore
 package struct ServerMeters: Sendable {
   package let registry: MetricRegistry
   let clockOffset: LaterGauge
-  private let archivedFiles: Counter
-  private let archiveFailures: Counter
+  private let archivedFiles: MetricCounter
+  private let archiveFailures: MetricCounter
   private let archiveSuccess: LaterGauge
   private let auditSequence: LaterGauge
   private let auditVerified: LaterGauge
   private let auditIntact: LaterGauge
-  private let sweepsDone: Counter
-  private let sweepsFailed: Counter
+  private let sweepsDone: MetricCounter
+  private let sweepsFailed: MetricCounter
   private let sweepSuccess: LaterGauge
-  private let reloads: [ReloadCause: (done: Counter, refused: Counter)]
+  private let reloads: [ReloadCause: (done: MetricCounter, refused: MetricCounter)]
   private let reloadSuccess: LaterGauge
   private let reloadRefusal = ReloadRefusal()
-  private let batch: Recorder
-  private let fsync: CoreMetrics.Timer
+  private let batch: MetricHistogram
+  private let fsync: MetricHistogram
 
   package init(registry: MetricRegistry = MetricRegistry()) {
     self.registry = registry
@@ -47,8 +46,8 @@ package struct ServerMeters: Sendable {
       })
     reloadSuccess = LaterGauge(.reloadSuccess, registry)
     registry.observe(.reloadRefused) { [reloadRefusal] in [MetricSample(reloadRefusal.age(at: .now()).inSeconds)] }
-    batch = registry.recorder(.storeBatch)
-    fsync = registry.timer(.storeFsync)
+    batch = registry.histogram(.storeBatch)
+    fsync = registry.histogram(.storeFsync)
   }
 
   // MARK: Observations by the parts of the process
@@ -84,8 +83,8 @@ package struct ServerMeters: Sendable {
 
   var storeObserver: StoreObserver {
     StoreObserver { [batch, fsync] changeSets, time in
-      if changeSets > 0 { batch.record(changeSets) }
-      fsync.recordNanoseconds(time.wholeNanoseconds)
+      if changeSets > 0 { batch.record(Int64(changeSets)) }
+      fsync.record(time.wholeNanoseconds)
     }
   }
 }
@@ -114,7 +113,7 @@ struct LaterGauge: Sendable {
 
   /// Rarely: it takes the registry's lock.
   func set(_ number: Double) {
-    registry.gauge(family).record(number)
+    registry.gauge(family).set(number)
   }
 
   func set(_ time: UnixTime) {

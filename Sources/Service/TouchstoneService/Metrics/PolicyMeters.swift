@@ -1,6 +1,5 @@
 // The counters of one policy's evaluations.
 
-internal import CoreMetrics
 internal import TouchstoneMetrics
 internal import TouchstonePolicy
 
@@ -13,17 +12,17 @@ struct PolicyMeters: Sendable {
     case invalidated
   }
 
-  private let results: [Counter]
+  private let results: [MetricCounter]
   /// By factor, then by outcome.
-  private let attempts: [[Counter]]
+  private let attempts: [[MetricCounter]]
 
-  init(_ policy: EvaluationPolicy, _ metrics: any MetricsFactory) {
+  init(_ policy: EvaluationPolicy, _ metrics: MetricRegistry) {
     results = Result.allCases.map { metrics.counter(.evaluations, policy.name, $0.rawValue) }
-    func outcomes(_ factor: String) -> [Counter] {
+    func outcomes(_ factor: String) -> [MetricCounter] {
       Outcome.allCases.map { metrics.counter(.attempts, policy.name, factor, $0.metricName) }
     }
     let others = outcomes("other")
-    let ofFactors = Factor.allCases.map { policy.factors.contains($0) ? outcomes($0.auditName) : others }
+    let ofFactors = Factor.allCases.map { policy.factors.contains($0) ? outcomes($0.settingName) : others }
     // A factor's raw value is its place; 0 is none.
     attempts = [outcomes("none")] + ofFactors
   }

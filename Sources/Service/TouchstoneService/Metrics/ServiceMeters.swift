@@ -1,6 +1,5 @@
 // The counters of the handlers, apart from those that belong to one policy.
 
-internal import CoreMetrics
 internal import DispatchRPC
 internal import TouchstoneMetrics
 internal import TouchstonePolicy
@@ -35,11 +34,11 @@ final class ServiceMeters: Sendable {
   let consumptions: ConsumptionMeters
   let refusals: RefusalMeters
   let store: StoreMeters
-  private let sharedDevices: Counter
-  private let eventsSuppressed: Counter
-  private let secretHash: CoreMetrics.Timer
+  private let sharedDevices: MetricCounter
+  private let eventsSuppressed: MetricCounter
+  private let secretHash: MetricHistogram
 
-  init(_ metrics: any MetricsFactory) {
+  init(_ metrics: MetricRegistry) {
     lockouts = CounterTable(.lockouts, of: metrics) { $0.rawValue }
     denials = CounterTable(.evaluationDenials, of: metrics) { $0.rawValue }
     contextRefusals = CounterTable(.contextRefusals, of: metrics) { $0.rawValue }
@@ -55,7 +54,7 @@ final class ServiceMeters: Sendable {
     store = StoreMeters(metrics)
     sharedDevices = metrics.counter(.sharedDevices)
     eventsSuppressed = metrics.counter(.eventsSuppressed)
-    secretHash = metrics.timer(.secretHashDuration)
+    secretHash = metrics.histogram(.secretHashDuration)
   }
 
   func foundSharedDevice() {
@@ -68,10 +67,10 @@ final class ServiceMeters: Sendable {
 
   /// A worker verified a secret, or made its verifier.
   func hashed(since began: MonotonicTime) {
-    secretHash.recordNanoseconds((MonotonicTime.now() - began).wholeNanoseconds)
+    secretHash.record((MonotonicTime.now() - began).wholeNanoseconds)
   }
 
-  private static func verdicts(_ call: String, _ metrics: any MetricsFactory) -> CounterTable<DomainStateVerdict> {
+  private static func verdicts(_ call: String, _ metrics: MetricRegistry) -> CounterTable<DomainStateVerdict> {
     CounterTable(DomainStateVerdict.allCases) { metrics.counter(.domainStateVerdicts, call, $0.metricName) }
   }
 }
@@ -83,9 +82,9 @@ struct OldSecretMeters: Sendable {
   private let passcodes: CounterTable<Result>
   private let gestures: CounterTable<Result>
 
-  init(_ metrics: any MetricsFactory) {
+  init(_ metrics: MetricRegistry) {
     func table(_ factor: Factor) -> CounterTable<Result> {
-      CounterTable(Result.allCases) { metrics.counter(.oldSecretChecks, factor.auditName, $0.rawValue) }
+      CounterTable(Result.allCases) { metrics.counter(.oldSecretChecks, factor.settingName, $0.rawValue) }
     }
     (passcodes, gestures) = (table(.passcode), table(.gesture))
   }
@@ -98,10 +97,10 @@ struct OldSecretMeters: Sendable {
 
 /// The answers of ConsumeToken.
 struct ConsumptionMeters: Sendable {
-  private let consumed: Counter
+  private let consumed: MetricCounter
   private let refused: CounterTable<TokenRefusal>
 
-  init(_ metrics: any MetricsFactory) {
+  init(_ metrics: MetricRegistry) {
     consumed = metrics.counter(.tokenConsumptions, "CONSUMED")
     refused = CounterTable(.tokenConsumptions, of: metrics) { $0.rawValue }
   }
@@ -115,11 +114,11 @@ struct ConsumptionMeters: Sendable {
 
 /// Refused calls, by the reason in ErrorInfo, or by the status.
 struct RefusalMeters: Sendable {
-  private let reasons: [String: Counter]
+  private let reasons: [String: MetricCounter]
   /// By the status's number.
-  private let statuses: [Counter]
+  private let statuses: [MetricCounter]
 
-  init(_ metrics: any MetricsFactory) {
+  init(_ metrics: MetricRegistry) {
     let names = Set(RequestError.Reason.counted + Denial.Reason.allCases.map(\.rawValue))
     reasons = Dictionary(uniqueKeysWithValues: names.sorted().map { ($0, metrics.counter(.refusals, $0)) })
     let statuses = (0...RPCCode.unauthenticated.rawValue).map { RPCCode(rawValue: $0).description }
@@ -136,12 +135,12 @@ struct RefusalMeters: Sendable {
 
 /// The store as the handlers see it.
 struct StoreMeters: Sendable {
-  private let latency: CoreMetrics.Timer
-  private let conflicts: Counter
+  private let latency: MetricHistogram
+  private let conflicts: MetricCounter
   private let failures: CounterTable<StoreError.Code>
 
-  init(_ metrics: any MetricsFactory) {
-    latency = metrics.timer(.storeLatency)
+  init(_ metrics: MetricRegistry) {
+    latency = metrics.histogram(.storeLatency)
     conflicts = metrics.counter(.storeConflicts)
     failures = CounterTable([StoreError.Code.unavailable, .inDoubt, .corrupt]) {
       metrics.counter(.storeFailures, $0.metricName)
@@ -149,7 +148,7 @@ struct StoreMeters: Sendable {
   }
 
   func committed(since began: MonotonicTime) {
-    latency.recordNanoseconds((MonotonicTime.now() - began).wholeNanoseconds)
+    latency.record((MonotonicTime.now() - began).wholeNanoseconds)
   }
 
   func failed(_ code: StoreError.Code) {

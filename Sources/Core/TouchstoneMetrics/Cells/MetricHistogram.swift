@@ -1,10 +1,9 @@
 // A histogram's buckets.
 
-internal import CoreMetrics
 internal import Synchronization
 
 /// The buckets and the sum of one histogram's series.
-final class HistogramCell: TimerHandler, RecorderHandler, @unchecked Sendable {
+package final class MetricHistogram: @unchecked Sendable {
   // Sendable because: the numbers are atomic, the rest is constant.
 
   /// How often each bucket was hit, by itself, and the sum of what was recorded.
@@ -37,17 +36,11 @@ final class HistogramCell: TimerHandler, RecorderHandler, @unchecked Sendable {
       sum: numbers[bounds.count + 1].load(ordering: .relaxed))
   }
 
-  func recordNanoseconds(_ duration: Int64) { record(duration) }
-
-  /// Less than nothing counts as nothing.
-  func record(_ value: Int64) {
+  /// Less than nothing counts as nothing. A duration is in nanoseconds.
+  package func record(_ value: Int64) {
     let value = max(0, value)
     add(1, at: bucket(of: value))
     add(value, at: bounds.count + 1)
-  }
-
-  func record(_ value: Double) {
-    record(Int64(exactly: value.rounded()) ?? (value > 0 ? .max : 0))
   }
 
   /// The first one whose bound is not less.
