@@ -33,12 +33,12 @@ struct Backup: FallibleCommand {
   @OptionGroup var keys: BackupKeys
 
   func perform() throws(Failure) {
-    let file = isDirectory(to) ? "\(to)/touchstone-\(systemTime().compactText).db" : to
+    let file = isDirectory(to) ? "\(to)/touchstone-\(CalendarTime.basic(systemTime().seconds)).db" : to
     try requireProtectedWay(to: file)
     // Before the copy, which may take long.
     let auditKeys = try keys.load(dataDirectory: dataDir)
     var signature: BackupSignature?
-    let summary = try Failure.ofStore { () throws(StoreOpenError) in
+    let summary = try failing { () throws(StoreOpenError) in
       try StoreRegistry.directoryKind.backUp(dataDir, to: file) { copy throws(StoreOpenError) in
         signature = try sign(copy, by: auditKeys, at: BackupSignature.path(of: file))
       }
@@ -134,7 +134,7 @@ struct Restore: FallibleCommand {
   func perform() throws(Failure) {
     try requireProtected(from)
     let auditKeys = unsigned ? nil : try keys.load(dataDirectory: dataDir)
-    let (backup, restoration) = try Failure.ofStore { () throws(StoreOpenError) in
+    let (backup, restoration) = try failing { () throws(StoreOpenError) in
       try StoreRegistry.directoryKind.restore(dataDir, from: from, at: systemTime()) { () throws(StoreOpenError) in
         if let auditKeys { try verifySignature(by: auditKeys) }
       }
@@ -202,16 +202,6 @@ private func requireProtectedWay(to path: String) throws(Failure) {
   throw Failure(kind: .unprotectedData, message: "\(path): \(violation)")
 }
 
-extension Failure {
-  static func ofStore<Value>(_ body: () throws(StoreOpenError) -> Value) throws(Failure) -> Value {
-    do throws(StoreOpenError) {
-      return try body()
-    } catch {
-      throw Failure(error)
-    }
-  }
-}
-
 /// Writes a file of mode 0600 to the disk. False sets errno.
 private func write(_ path: String, _ text: String) -> Bool {
   let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -225,20 +215,6 @@ private func write(_ path: String, _ text: String) -> Bool {
 private func isDirectory(_ path: String) -> Bool {
   var status = stat()
   return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-}
-
-extension UnixTime {
-  /// "20261121T190332Z", in UTC: sorts by time.
-  fileprivate var compactText: String {
-    var seconds = time_t(seconds)
-    var parts = tm()
-    gmtime_r(&seconds, &parts)
-    func padded(_ number: Int32, _ width: Int) -> String {
-      String(repeating: "0", count: max(0, width - "\(number)".count)) + "\(number)"
-    }
-    let date = padded(parts.tm_year + 1_900, 4) + padded(parts.tm_mon + 1, 2) + padded(parts.tm_mday, 2)
-    return date + "T" + padded(parts.tm_hour, 2) + padded(parts.tm_min, 2) + padded(parts.tm_sec, 2) + "Z"
-  }
 }
 
 extension DatabaseSummary {

@@ -71,15 +71,13 @@ struct Healthcheck: FallibleCommand {
     var configuration = TouchstoneClientConfiguration(target: address, maximumConnections: 1)
     configuration.defaultTimeout = .seconds(timeout)
     guard tls || authorities != nil || serverName != nil || certificate != nil else { return configuration }
-    do throws(RPCTLSError) {
-      var identity: RPCClientTLS.Identity?
-      if let certificate, let key {
-        identity = RPCClientTLS.Identity(certificateChainFile: certificate, privateKeyFile: key)
-      }
-      configuration.tls = try RPCClientTLS(
+    var identity: RPCClientTLS.Identity?
+    if let certificate, let key {
+      identity = RPCClientTLS.Identity(certificateChainFile: certificate, privateKeyFile: key)
+    }
+    configuration.tls = try failing { () throws(RPCTLSError) in
+      try RPCClientTLS(
         authorities: authorities.map { .file($0) } ?? .system, serverName: serverName, identity: identity)
-    } catch {
-      throw Failure(error)
     }
     return configuration
   }

@@ -35,7 +35,7 @@ struct Move {
   }
 
   func describe() throws(Failure) {
-    let counts = try Failure.ofStore { () throws(StoreOpenError) in
+    let counts = try failing { () throws(StoreOpenError) in
       try StoreRegistry.directoryKind.movedCounts(in: source)
     }
     for (table, count) in counts.sorted(by: { $0.key < $1.key }) { printLine(counted(count, rowsOf: table)) }

@@ -159,7 +159,9 @@ extension Audit {
         throw Failure(
           kind: .unusableKeys, message: "there is no audit key in use: give --keys with one, or TOUCHSTONE_KEYS")
       }
-      let eraser = try eraser(task) { keyring.accountKeys.sign($0, systemTime()) }
+      let eraser = try failing { () throws(ArchiveError) in
+        try ArchiveEraser(directory: archive, task) { keyring.accountKeys.sign($0, systemTime()) }
+      }
       let (events, files) = (eraser.changedEventCount, eraser.changedFileCount)
       printLine("\(counted(events, "event")) \(signEarlier ? "signed" : "erased"), in \(counted(files, "file"))")
       if !isSigned, events > 0 {
@@ -186,16 +188,6 @@ extension Audit {
         throw Failure(kind: .usage, message: "--profile -: stdin has more than one line; erase one profile at a time")
       }
       return profile
-    }
-
-    private func eraser(
-      _ task: ArchiveEraser.Task, sign: @escaping ([UInt8]) -> AccountSignature?
-    ) throws(Failure) -> ArchiveEraser {
-      do throws(ArchiveError) {
-        return try ArchiveEraser(directory: archive, task, sign: sign)
-      } catch {
-        throw Failure(error)
-      }
     }
   }
 

@@ -118,11 +118,8 @@ extension Audit {
     private func verify(
       archive: String, before log: AuditLogVerification, _ accounts: AccountReview
     ) throws(Failure) -> ArchiveVerification {
-      let found: ArchiveVerification
-      do throws(ArchiveError) {
-        found = try ArchiveVerification(directory: archive, before: log, first: archiveFrom, accounts: accounts)
-      } catch {
-        throw Failure(error)
+      let found = try failing { () throws(ArchiveError) in
+        try ArchiveVerification(directory: archive, before: log, first: archiveFrom, accounts: accounts)
       }
       if let fault = found.fault {
         throw Failure(

@@ -126,11 +126,9 @@ package final class RunningService: Sendable {
         kind: .unusableKeys,
         message: "\(configuration.keySource.name): the pepper differs from the one with which this service runs")
     }
-    do throws(RPCTLSError) {
+    try failing { () throws(RPCTLSError) in
       try prepared.configuration.tls?.requireProtection()
       try prepared.tls?.reload()
-    } catch {
-      throw Failure(error)
     }
     let service = parts.service
     service.replaceKeys(keys)

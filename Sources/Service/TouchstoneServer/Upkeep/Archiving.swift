@@ -27,26 +27,27 @@ final class Archiving: Sendable {
   private let observer: Observer
   private let repeating: Repeating
   private let isCancelled = Atomic<Bool>(false)
-  private let failing: Mutex<ArchivingFailure>
+  private let alarm: Mutex<Alarm>
 
   init(
     store: any Store, settings: RetentionSettings, logger: Logger, observer: Observer = Observer()
   ) throws(Failure) {
     (self.store, self.logger, self.observer, age) = (store, logger, observer, settings.age)
     archiver = EventArchiver(store: store, directory: settings.archive)
-    failing = Mutex(ArchivingFailure(age: age))
+    alarm = Mutex(Self.alarm(age: age))
     repeating = Repeating(every: Self.interval(age: age), label: "archiver", qos: .unspecified)
-    do throws(ArchiveError) {
-      try archiver.prepare()
-    } catch {
-      throw Failure(error)
-    }
+    try failing { [archiver] () throws(ArchiveError) in try archiver.prepare() }
     repeating.begin { [weak self] in self?.archiveAll() }
   }
 
   /// The time between two checks of the log.
   static func interval(age: Duration) -> Duration {
     min(max(age / intervalsPerAge, intervals.lowerBound), intervals.upperBound)
+  }
+
+  /// The report comes when events are much older than they should be, or after an hour, and then daily.
+  static func alarm(age: Duration) -> Alarm {
+    Alarm(patience: min(age, .seconds(60 * 60)), reminderInterval: .seconds(24 * 60 * 60))
   }
 
   /// Begins no other file.
@@ -68,19 +69,19 @@ final class Archiving: Sendable {
       while case .archived(let file, _, _) = outcome, !isCancelled.load(ordering: .relaxed) {
         logger.info("events were archived", metadata: ["file": "\(file)"])
         observer.archivedFile()
-        failing.withLock { $0.ended() }
+        alarm.withLock { $0.ended() }
         outcome = try archive()
       }
       // A busy replica may fail in the same way.
       guard outcome != .busy else { return }
-      failing.withLock { $0.ended() }
+      alarm.withLock { $0.ended() }
       observer.ended(true)
     } catch {
       guard !isCancelled.load(ordering: .relaxed) else { return }
       observer.ended(false)
       logger.warning("archiving events failed", metadata: ["error": "\(error.message)"])
       let now = systemTime()
-      if let since = failing.withLock({ $0.failed(at: now) }) { tell(error, since: since, at: now) }
+      if let report = alarm.withLock({ $0.failed(at: now) }) { tell(error, since: report.since, at: now) }
     }
   }
 
@@ -92,44 +93,7 @@ final class Archiving: Sendable {
   private func tell(_ error: ArchiveError, since: UnixTime, at now: UnixTime) {
     logger.error(
       "events that should be archived stay in the log", metadata: ["error": "\(error.message)"])
-    store.append(error.code.event(since: since, at: now)) { [self] _ in failing.withLock { $0.notTold() } }
-  }
-}
-
-/// Archiving that keeps failing, and the time at which to report it.
-struct ArchivingFailure {
-  /// The report comes when events are much older than they should be, or after this time.
-  private static let longestPatience = Duration.seconds(60 * 60)
-  private static let reminderInterval = Duration.seconds(24 * 60 * 60)
-
-  private let patience: Duration
-  private var since: UnixTime?
-  private var due: UnixTime?
-
-  init(age: Duration) {
-    patience = min(age, Self.longestPatience)
-  }
-
-  /// Returns the time of the first failure if the failure must be reported now.
-  mutating func failed(at now: UnixTime) -> UnixTime? {
-    guard let since, let due else {
-      self.since = now
-      due = now + patience
-      return nil
-    }
-    guard now >= due else { return nil }
-    self.due = now + Self.reminderInterval
-    return since
-  }
-
-  /// The report could not be written.
-  mutating func notTold() {
-    due = since
-  }
-
-  mutating func ended() {
-    since = nil
-    due = nil
+    store.append(error.code.event(since: since, at: now)) { [self] _ in alarm.withLock { $0.notTold() } }
   }
 }
 

@@ -77,14 +77,10 @@ struct TrustAlarm: Sendable {
   /// Often enough for an operator that reads the log.
   static let reminderInterval = Duration.seconds(86_400)
 
-  private struct Complaint: Sendable {
-    var saidAt: UnixTime
-    var isTold: Bool
-  }
-
   private(set) var dates: [TrustDate]
   private var refuses: Bool
-  private var complaints: [String: Complaint] = [:]
+  /// By setting.
+  private var alarms: [String: Alarm] = [:]
 
   init(_ trust: AttestationTrust) {
     (dates, refuses) = (trust.allDates, trust.refusesWhenTooOld)
@@ -96,23 +92,18 @@ struct TrustAlarm: Sendable {
 
   mutating func checked(at now: UnixTime) -> [Step] {
     let old = dates.filter { $0.isTooOld(at: now) }
-    let renewed = complaints.keys.filter { setting in !old.contains { $0.setting == setting } }.sorted()
-    for setting in renewed { complaints[setting] = nil }
-    return renewed.map { .renewed(setting: $0) } + old.compactMap { complain(of: $0, at: now) }
-  }
-
-  private mutating func complain(of date: TrustDate, at now: UnixTime) -> Step? {
-    let earlier = complaints[date.setting]
-    // A clock that was set back says it once more, and no flood of times.
-    let isDue = earlier.map { now >= $0.saidAt + Self.reminderInterval || now < $0.saidAt || !$0.isTold } ?? true
-    guard isDue else { return nil }
-    complaints[date.setting] = Complaint(saidAt: now, isTold: true)
-    return .tooOld(date, isRefused: refuses, isNew: earlier?.isTold != true)
+    let renewed = alarms.keys.filter { setting in !old.contains { $0.setting == setting } }.sorted()
+    for setting in renewed { alarms[setting] = nil }
+    return renewed.map { .renewed(setting: $0) }
+      + old.compactMap { date in
+        alarms[date.setting, default: Alarm(reminderInterval: Self.reminderInterval)].failed(at: now)
+          .map { .tooOld(date, isRefused: refuses, isNew: $0.isNew) }
+      }
   }
 
   /// The event could not be appended: the next check tries again.
   mutating func notTold(_ setting: String) {
-    complaints[setting]?.isTold = false
+    alarms[setting]?.notTold()
   }
 }
 

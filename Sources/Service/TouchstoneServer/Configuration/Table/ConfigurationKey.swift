@@ -176,9 +176,7 @@ extension SettingReader {
 
   /// In the rows' order, because some keys are read by others' values.
   ///
-  /// - Parameters:
-  ///   - prefix: stands before a key's name in errors.
-  ///   - isRead: whether the key of this name is read. Others only must be known.
+  /// - Parameter prefix: stands before a key's name in errors.
   mutating func read<Section>(
     _ entry: YAMLEntry, _ name: String, into section: inout Section, by keys: [ConfigurationKey<Section>],
     prefix: String
