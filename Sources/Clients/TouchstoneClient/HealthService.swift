@@ -10,11 +10,11 @@ extension TouchstoneClient {
     method(GRPCHealth.Health.check)
   }
 
-  /// Returns the status of the server as a whole, and the service's version if it knows the caller.
-  package func health() async throws(TouchstoneError) -> (
+  /// Returns the status as `checkHealth` does, and the service's version if it knows the caller.
+  package func health(of service: String = "") async throws(TouchstoneError) -> (
     status: GRPCHealth.CheckResponse.ServingStatus, version: String?
   ) {
-    let answer = try await checkHealth.answer(to: checkHealth.encode(GRPCHealth.CheckRequest()))
+    let answer = try await checkHealth.answer(to: checkHealth.encode(GRPCHealth.CheckRequest(service: service)))
     return (answer.message.status, answer.initialMetadata.first("touchstone-version"))
   }
 }

@@ -8,8 +8,8 @@ extension AccountAttempt {
     switch self {
     case .choose(let choice):
       return Observation(outcome: choice.violation() == nil ? OutcomeWord.accepted : OutcomeWord.refused)
-    case .change(let factor, let isErasure, let authority):
-      return change(factor, isErasure: isErasure, by: authority, row, &standing)
+    case .change(let change):
+      return perform(change, row, &standing)
     case .turn(let factor, let isOn):
       var settings = standing.account.profile.settings
       settings.turn(factor, on: isOn)
@@ -29,21 +29,19 @@ extension AccountAttempt {
 
   // MARK: Secrets and switches
 
-  private func change(
-    _ factor: Factor, isErasure: Bool, by authority: Authority, _ row: DecisionRow, _ standing: inout Standing
-  ) -> Observation {
+  private func perform(_ change: Change, _ row: DecisionRow, _ standing: inout Standing) -> Observation {
     let before = standing.account.profile
     var observation: Observation
-    switch SecretChange.decide(authority.shown(at: standing.now)) {
+    switch SecretChange.decide(change.authority.shown(at: standing.now)) {
     case .allow:
       observation = Observation(outcome: OutcomeWord.accepted)
-      standing.change(factor, isErasure: isErasure)
+      standing.make(change)
     case .refuse(let refusal):
-      observation = Observation(outcome: refusal.word)
+      observation = Observation(outcome: tableWord(refusal))
     case .verify(let isRight):
-      observation = verifyOld(factor, isRight: isRight, row.ladder(for: factor), &standing)
+      observation = verifyOld(change.factor, isRight: isRight, row.ladder(for: change.factor), &standing)
       if observation.outcome == OutcomeWord.accepted {
-        standing.change(factor, isErasure: isErasure)
+        standing.make(change)
       }
     }
     observation.keepSecrets(of: standing.account.profile, before)
@@ -92,8 +90,8 @@ extension AccountAttempt {
 
   private func beginBinding(_ login: LoginAge, _ row: DecisionRow, _ standing: Standing) -> Observation {
     switch login.verdict(at: standing.now) {
-    case .tooOld: return Observation(outcome: OutcomeWord.primaryTooOld)
-    case .inFuture: return Observation(outcome: OutcomeWord.primaryInFuture)
+    case .tooOld: return Observation(outcome: tableWord(SecretChangeRefusal.primaryTooOld))
+    case .inFuture: return Observation(outcome: tableWord(SecretChangeRefusal.primaryInFuture))
     case .fresh: break
     }
     let denial = EnrolmentPolicy().preflight(posture: row.posture)
@@ -130,7 +128,7 @@ extension AccountAttempt {
     let acceptance = EnrolmentPolicy().acceptDomainState(
       of: row.posture, on: evidence.shown(at: standing.now), now: standing.now)
     switch acceptance {
-    case .refuse(let refusal): return Observation(outcome: refusal.word)
+    case .refuse(let refusal): return Observation(outcome: tableWord(refusal))
     case .accept(let baseline):
       standing.account.binding?.baseline = baseline
       var observation = Observation(outcome: OutcomeWord.accepted)
@@ -167,12 +165,9 @@ extension AccountAttempt.Authority {
 
 extension AccountAttempt.Evidence {
   fileprivate func shown(at now: UnixTime) -> DomainStateEvidence {
-    switch self {
-    case .token(let token, let isForBinding, let isByBiometrics):
-      .token(issuedAt: token.time(at: now), isForBinding: isForBinding, isByBiometrics: isByBiometrics)
-    case .primary(let login):
-      .primary(login.verdict(at: now))
-    }
+    isPrimary
+      ? .primary(login.verdict(at: now))
+      : .token(issuedAt: login.time(at: now), isForBinding: isForBinding, isByBiometrics: isByBiometrics)
   }
 }
 
@@ -189,11 +184,11 @@ extension LoginAge {
 
 extension Standing {
   /// Erasing a secret that is not set changes nothing.
-  fileprivate mutating func change(_ factor: Factor, isErasure: Bool) {
-    let profile = account.profile
-    guard !isErasure || profile.secret(for: factor).isSet else { return }
+  fileprivate mutating func make(_ change: AccountAttempt.Change) {
+    let (profile, factor) = (account.profile, change.factor)
+    guard !change.isErasure || profile.secret(for: factor).isSet else { return }
     account.profile =
-      isErasure ? profile.erasingSecret(factor, at: now) : profile.settingSecret(factor, at: now)
+      change.isErasure ? profile.erasingSecret(factor, at: now) : profile.settingSecret(factor, at: now)
   }
 }
 
@@ -222,29 +217,6 @@ extension Observation {
   fileprivate mutating func keepSecrets(of profile: ProfileStanding, _ before: ProfileStanding) {
     for factor in [Factor.passcode, .gesture] where profile.secret(for: factor) != before.secret(for: factor) {
       secrets[factor] = profile.secret(for: factor)
-    }
-  }
-}
-
-extension SecretChangeRefusal {
-  fileprivate var word: String {
-    switch self {
-    case .authorityRequired: OutcomeWord.authorityRequired
-    case .primaryTooOld: OutcomeWord.primaryTooOld
-    case .primaryInFuture: OutcomeWord.primaryInFuture
-    }
-  }
-}
-
-extension DomainStateAcceptance.Refusal {
-  fileprivate var word: String {
-    switch self {
-    case .noDomainState: OutcomeWord.noDomainState
-    case .tokenOfAnother: OutcomeWord.tokenOfAnother
-    case .tokenByBiometrics: OutcomeWord.tokenByBiometrics
-    case .tokenTooOld: OutcomeWord.tokenTooOld
-    case .primaryTooOld: OutcomeWord.primaryTooOld
-    case .primaryInFuture: OutcomeWord.primaryInFuture
     }
   }
 }

@@ -29,7 +29,7 @@ struct CaseGiven: Sendable {
     case .rules: rules = try Self.rules(phrases)
     case .name: break
     case .policy: policy = try EvaluationPolicy.read(phrases, among: policies)
-    case .posture: for phrase in phrases { try posture.apply(phrase) }
+    case .posture: for phrase in phrases { try phrase.apply(DevicePosture.words, to: &posture, "posture") }
     case .standing: try applyStanding(phrases)
     case .attempt: attempt = try RowAttempt(phrases)
     case .time: offset = try Self.offset(phrases)

@@ -31,13 +31,32 @@ struct Expectation: Sendable {
         remedies.append(try phrase.one(of: LoginObstacle.Remedy.allCases.map(\.rawValue), "remedy"))
       }
       return remedies.joined(separator: ", ")
-    case .device: return try BiometryStanding(expected: phrases).words
-    case .evaluation: return try EvaluationStanding(expected: phrases).words
-    case .passcode, .gesture: return try SecretStanding(expected: phrases).words(at: SecretStanding.start)
+    case .device: return try changed(phrases, by: StandingWords.device, column)
+    case .evaluation: return try changed(phrases, by: StandingWords.evaluation(), column)
+    case .passcode: return try changed(phrases, by: StandingWords.secret(.passcode) + notSet(.passcode), column)
+    case .gesture: return try changed(phrases, by: StandingWords.secret(.gesture) + notSet(.gesture), column)
     case .outcome, .code, .reason, .result, .left, .change, .retry, .fallback, .baseline:
       guard phrases.count == 1 else { throw phrases[1].error("one \(column.rawValue) stands here") }
       return try read(column, first)
     }
+  }
+
+  private static func notSet(_ factor: Factor) -> [PhraseRow<Standing>] {
+    [.init("not set") { $0[secret: factor].isSet = false }]
+  }
+
+  /// The phrases in the order and the units of `Observation`.
+  private static func changed(
+    _ phrases: [Phrase], by rows: [PhraseRow<Standing>], _ column: ExpectedColumn
+  ) throws(TableError) -> String {
+    var standing = Standing(on: .unsaid)
+    for factor in [Factor.passcode, .gesture] { standing[secret: factor].isSet = true }
+    for phrase in phrases { try phrase.apply(rows, to: &standing, "standing in this column") }
+    var observation = Observation(outcome: "")
+    observation.device = standing.device
+    observation.evaluation = standing.evaluation
+    for factor in [Factor.passcode, .gesture] { observation.secrets[factor] = standing[secret: factor] }
+    return observation.text(of: column, at: standing.now)
   }
 
   private static func read(_ column: ExpectedColumn, _ phrase: Phrase) throws(TableError) -> String {
@@ -45,9 +64,9 @@ struct Expectation: Sendable {
     case .outcome: return try phrase.one(of: OutcomeWord.expectable, "outcome")
     case .code: return String(try phrase.code(phrase.text).rawValue)
     case .reason: return try phrase.one(of: Denial.Reason.allCases.map(\.rawValue), "reason")
-    case .result: return try phrase.one(of: PlainResult.allCases.map(\.word), "result")
+    case .result: return try phrase.one(of: PlainResult.allCases.map(tableWord), "result")
     case .left: return String(try phrase.number(phrase.text))
-    case .change: return try phrase.one(of: DomainStateVerdict.allCases.map(\.word), "verdict")
+    case .change: return try phrase.one(of: DomainStateVerdict.allCases.map(tableWord), "verdict")
     case .retry: return try phrase.duration(phrase.text).words
     case .fallback: return try phrase.one(of: ["visible"], "word of the fallback button")
     case .baseline:
@@ -78,63 +97,5 @@ extension Phrase {
       throw error("\(text.debugDescription) is no \(kind); there are \(known.joined(separator: ", "))")
     }
     return word
-  }
-}
-
-extension BiometryStanding {
-  fileprivate init(expected phrases: [Phrase]) throws(TableError) {
-    self.init()
-    for phrase in phrases {
-      if let text = phrase.argument(after: "failures") {
-        consecutiveFailures = try phrase.number(text)
-      } else if phrase.words == ["locked"] {
-        isLockedOut = true
-      } else {
-        throw phrase.unknown("standing of a device", vocabulary: ["failures 5", "locked"])
-      }
-    }
-  }
-}
-
-extension EvaluationStanding {
-  fileprivate init(expected phrases: [Phrase]) throws(TableError) {
-    self.init()
-    for phrase in phrases {
-      if let text = phrase.argument(after: "failures") {
-        failures = try phrase.number(text)
-      } else if let text = phrase.argument(after: "device_owner_failures") {
-        deviceOwnerFailures = try phrase.number(text)
-      } else if phrase.words == ["finished"] {
-        isFinished = true
-      } else {
-        let vocabulary = ["failures 3", "device_owner_failures 3", "finished"]
-        throw phrase.unknown("standing of an evaluation", vocabulary: vocabulary)
-      }
-    }
-  }
-}
-
-extension SecretStanding {
-  fileprivate static let start = UnixTime(seconds: 0)
-
-  /// Locked from `start` on.
-  fileprivate init(expected phrases: [Phrase]) throws(TableError) {
-    self.init(isSet: true)
-    for phrase in phrases {
-      if phrase.words == ["not", "set"] {
-        isSet = false
-      } else if let text = phrase.argument(after: "failures") {
-        failures = try phrase.number(text)
-      } else if let text = phrase.argument(after: "locked") {
-        lock = .until(Self.start + (try phrase.duration(text)))
-      } else if phrase.words == ["disabled"] {
-        lock = .untilSetAnew
-      } else if let text = phrase.argument(after: "in_flight") {
-        inFlight = try phrase.number(text)
-      } else {
-        let vocabulary = ["failures 5", "locked 1m", "disabled", "in_flight 5", "not set"]
-        throw phrase.unknown("standing of a secret", vocabulary: vocabulary)
-      }
-    }
   }
 }

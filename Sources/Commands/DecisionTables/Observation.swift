@@ -34,7 +34,7 @@ struct Observation {
   }
 
   init(_ diagnosis: LoginDiagnosis, at now: UnixTime) {
-    outcome = diagnosis.answer.word
+    outcome = tableWord(diagnosis.answer)
     next = diagnosis.factors
     obstacles = diagnosis.obstacles
     retryAfter = obstacles.compactMap(\.until).min().map { $0 - now }
@@ -48,7 +48,7 @@ struct Observation {
   }
 
   init(_ decision: AttemptDecision) {
-    outcome = decision.outcome.word
+    outcome = tableWord(decision.outcome)
     code = decision.laError
     result = PlainResult(outcome: decision.outcome, code: decision.laError)
     next = decision.nextFactors
@@ -71,10 +71,10 @@ struct Observation {
     case .outcome: outcome
     case .code: code.map { String($0.rawValue) } ?? ""
     case .reason: reason?.rawValue ?? ""
-    case .result: result?.word ?? ""
+    case .result: result.map { tableWord($0) } ?? ""
     case .next: next.map(\.settingName).joined(separator: ", ")
     case .left: left.map { String($0) } ?? ""
-    case .change: change?.word ?? ""
+    case .change: change.map { tableWord($0) } ?? ""
     case .retry: retryAfter?.words ?? ""
     case .fallback: isFallbackVisible ? "visible" : ""
     case .device: device?.words ?? ""
@@ -93,9 +93,6 @@ enum OutcomeWord {
   /// `can_evaluate`, `begin_binding`.
   static let yes = "YES"
   static let denied = "DENIED"
-  /// `diagnose`, besides `yes`.
-  static let no = "NO"
-  static let unknown = "UNKNOWN"
   /// `admit`.
   static let verify = "VERIFY"
   static let wait = "WAIT"
@@ -104,13 +101,6 @@ enum OutcomeWord {
   /// `choose`, `set`, `erase`, `switch`, `prefer`, `accept_state`, `revoke_token`.
   static let accepted = "ACCEPTED"
   static let refused = "REFUSED"
-  static let authorityRequired = "AUTHORITY_REQUIRED"
-  static let noDomainState = "NO_DOMAIN_STATE"
-  static let tokenOfAnother = "TOKEN_OF_ANOTHER"
-  static let tokenByBiometrics = "TOKEN_BY_BIOMETRY"
-  static let tokenTooOld = "TOKEN_TOO_OLD"
-  static let primaryTooOld = "PRIMARY_TOO_OLD"
-  static let primaryInFuture = "PRIMARY_IN_FUTURE"
   /// `introspect_token`.
   static let active = "ACTIVE"
   static let inactive = "INACTIVE"
@@ -124,68 +114,30 @@ enum OutcomeWord {
 
   /// The outcomes that a row may expect.
   static let expectable =
-    Outcome.allCases.map(\.word) + [
-      yes, no, unknown, denied, verify, wait, accepted, refused, authorityRequired, noDomainState, tokenOfAnother,
-      tokenByBiometrics, tokenTooOld, primaryTooOld, primaryInFuture, bound, replaced, boundToAnother, tooManyBindings,
-      active, inactive, consumed,
-    ] + TokenRefusal.allCases.map(\.rawValue)
+    Outcome.allCases.map(tableWord) + LoginDiagnosis.Answer.allCases.map(tableWord)
+    + [denied, verify, wait, accepted, refused] + DomainStateAcceptance.Refusal.allCases.map(tableWord)
+    + [tableWord(SecretChangeRefusal.authorityRequired), bound, replaced, boundToAnother, tooManyBindings]
+    + [active, inactive, consumed] + TokenRefusal.allCases.map(\.rawValue)
 }
 
 // MARK: The protocol's words
 
-extension LoginDiagnosis.Answer {
-  var word: String {
-    switch self {
-    case .yes: OutcomeWord.yes
-    case .no: OutcomeWord.no
-    case .unknown: OutcomeWord.unknown
-    }
+/// A case's name in the tables' spelling: "TRY_AGAIN" for `tryAgain`, "CHANGED_WITH_OS" for `changedWithOS`.
+func tableWord<Value: CaseIterable>(_ value: Value) -> String {
+  var word = ""
+  var isAfterLowercase = false
+  for character in "\(value)" {
+    if character.isUppercase && isAfterLowercase { word.append("_") }
+    isAfterLowercase = character.isLowercase
+    word += character.uppercased()
   }
+  return word
 }
 
 extension LoginObstacle {
   /// "BIOMETRY_LOCKOUT biometry + device_owner".
   var words: String {
     factors.isEmpty ? cause.rawValue : "\(cause.rawValue) \(factors.map(\.settingName).joined(separator: " + "))"
-  }
-}
-
-extension Outcome {
-  var word: String {
-    switch self {
-    case .succeeded: "SUCCEEDED"
-    case .tryAgain: "TRY_AGAIN"
-    case .failed: "FAILED"
-    case .canceled: "CANCELED"
-    case .fallback: "FALLBACK"
-    case .lockedOut: "LOCKED_OUT"
-    case .factorRequired: "FACTOR_REQUIRED"
-    case .invalidContext: "INVALID_CONTEXT"
-    }
-  }
-}
-
-extension PlainResult {
-  var word: String {
-    switch self {
-    case .success: "SUCCESS"
-    case .failed: "FAILED"
-    case .cancel: "CANCEL"
-    case .fallback: "FALLBACK"
-    case .other: "OTHER"
-    }
-  }
-}
-
-extension DomainStateVerdict {
-  var word: String {
-    switch self {
-    case .neverRecorded: "NEVER_RECORDED"
-    case .unchanged: "UNCHANGED"
-    case .unknownWhileLocked: "UNKNOWN_WHILE_LOCKED"
-    case .changed: "CHANGED"
-    case .changedWithOS: "CHANGED_WITH_OS"
-    }
   }
 }
 

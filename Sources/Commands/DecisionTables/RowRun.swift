@@ -26,7 +26,8 @@ extension DecisionRow {
 
   /// Moves the clock to the moment of the attempt.
   func prepare(_ standing: inout Standing) {
-    for change in given.standing { change(&standing, posture) }
+    standing.posture = posture
+    for change in given.standing { change(&standing) }
     standing.now = standing.now + given.offset
   }
 
@@ -77,9 +78,9 @@ extension DecisionRow {
   private func submit(_ login: LoginAge, _ standing: inout Standing) -> Observation {
     let policy = policy(in: standing)
     let verdict = login.verdict(at: standing.now, within: policy.primaryFreshness)
-    if verdict == .inFuture { return Observation(outcome: OutcomeWord.primaryInFuture) }
+    if verdict == .inFuture { return Observation(outcome: tableWord(SecretChangeRefusal.primaryInFuture)) }
     guard !policy.asksForNewLogin(after: verdict, in: standing.evaluation) else {
-      return Observation(outcome: OutcomeWord.primaryTooOld)
+      return Observation(outcome: tableWord(SecretChangeRefusal.primaryTooOld))
     }
     return decide(.primary(verdict), &standing)
   }

@@ -33,6 +33,8 @@ struct Standing {
 
   /// The time of the previous state; then, the time of the attempt.
   var now = UnixTime(seconds: 1_750_000_000)
+  /// The phone's report in the row.
+  var posture: DevicePosture
   var account: Account
   var device = BiometryStanding()
   var evaluation = EvaluationStanding()
@@ -56,10 +58,11 @@ struct Standing {
   private var evaluations = Others<EvaluationStanding>()
 
   init(on posture: DevicePosture) {
+    self.posture = posture
     account = Account(on: posture)
   }
 
-  mutating func switchAccount(to number: UInt32, on posture: DevicePosture) {
+  mutating func switchAccount(to number: UInt32) {
     account = accounts.swap(account, for: number) ?? Account(on: posture)
   }
 

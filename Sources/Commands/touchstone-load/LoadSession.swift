@@ -73,7 +73,7 @@ struct LoadSession: Sendable {
       best.exitCode = lowestMiss.exitCode
       best.reasons = lowestMiss.reasons
     }
-    best.search = LoadReport.SearchEntry(maximumRate: search.met, trials: trials)
+    best.search = LoadReport.SearchEntry(maxRate: search.met, trials: trials)
     return best
   }
 }

@@ -11,7 +11,7 @@ internal import TouchstoneServer
 internal import TouchstoneStore
 internal import TouchstoneStoreSQLite
 
-struct Backup: ParsableCommand {
+struct Backup: FallibleCommand {
   static let configuration = CommandConfiguration(
     abstract: "Back up a data directory's database to one file, beside a running service.",
     discussion: """
@@ -33,30 +33,26 @@ struct Backup: ParsableCommand {
 
   @OptionGroup var keys: BackupKeys
 
-  func run() throws {
-    do throws(Failure) {
-      let file = isDirectory(to) ? "\(to)/touchstone-\(systemTime().compactText).db" : to
-      try requireProtectedWay(to: file)
-      // Before the copy, which may take long.
-      let auditKeys = try keys.load(dataDirectory: dataDir)
-      var signature: BackupSignature?
-      let summary = try Failure.ofStore { () throws(StoreOpenError) in
-        try SQLiteBackup.write(directory: dataDir, to: file) { copy throws(StoreOpenError) in
-          signature = try sign(copy, by: auditKeys, at: BackupSignature.path(of: file))
-        }
+  func perform() throws(Failure) {
+    let file = isDirectory(to) ? "\(to)/touchstone-\(CalendarTime.basic(systemTime().seconds)).db" : to
+    try requireProtectedWay(to: file)
+    // Before the copy, which may take long.
+    let auditKeys = try keys.load(dataDirectory: dataDir)
+    var signature: BackupSignature?
+    let summary = try failing { () throws(StoreOpenError) in
+      try SQLiteBackup.write(directory: dataDir, to: file) { copy throws(StoreOpenError) in
+        signature = try sign(copy, by: auditKeys, at: BackupSignature.path(of: file))
       }
-      printLine("\(file): \(summary.text)")
-      printLine(summary.events.text)
-      if let signature {
-        let digest = Hexadecimal.text(signature.digest)
-        printLine("\(BackupSignature.path(of: file)): SHA-256 \(digest), signed by audit key \(signature.keyID)")
-      }
-      printLine(
-        "NOT in it: the keys (\(dataDir)/keys, unless the configuration says otherwise). Without them no passcode, gesture, "
-          + "ProfileTouchID or token of this backup can be verified. Keep a copy of them apart from it.")
-    } catch {
-      fail(error)
     }
+    printLine("\(file): \(summary.text)")
+    printLine(summary.events.text)
+    if let signature {
+      let digest = Hexadecimal.text(signature.digest)
+      printLine("\(BackupSignature.path(of: file)): SHA-256 \(digest), signed by audit key \(signature.keyID)")
+    }
+    printLine(
+      "NOT in it: the keys (\(dataDir)/keys, unless the configuration says otherwise). Without them no passcode, gesture, "
+        + "ProfileTouchID or token of this backup can be verified. Keep a copy of them apart from it.")
   }
 }
 
@@ -112,7 +108,7 @@ struct BackupKeys: ParsableArguments {
   }
 }
 
-struct Restore: ParsableCommand {
+struct Restore: FallibleCommand {
   static let configuration = CommandConfiguration(
     abstract: "Make a data directory of a backup.",
     discussion: """
@@ -136,24 +132,20 @@ struct Restore: ParsableCommand {
   )
   var unsigned = false
 
-  func run() throws {
-    do throws(Failure) {
-      try requireProtected(from)
-      let auditKeys = unsigned ? nil : try keys.load(dataDirectory: dataDir)
-      let (backup, restoration) = try Failure.ofStore { () throws(StoreOpenError) in
-        try SQLiteBackup.restore(from: from, to: dataDir, at: systemTime()) { () throws(StoreOpenError) in
-          if let auditKeys { try verifySignature(by: auditKeys) }
-        }
+  func perform() throws(Failure) {
+    try requireProtected(from)
+    let auditKeys = unsigned ? nil : try keys.load(dataDirectory: dataDir)
+    let (backup, restoration) = try failing { () throws(StoreOpenError) in
+      try SQLiteBackup.restore(from: from, to: dataDir, at: systemTime()) { () throws(StoreOpenError) in
+        if let auditKeys { try verifySignature(by: auditKeys) }
       }
-      printLine("\(dataDir): \(backup.text)")
-      printLine(backup.events.text)
-      for line in restoration.account { printLine(line) }
-      if access("\(dataDir)/keys", F_OK) != 0 {
-        let use = keys.keys.map { "Serve it with those of \($0)" } ?? "Put them into \(dataDir)/keys"
-        printLine("MISSING: the keys. \(use), or where the configuration says, before it is served.")
-      }
-    } catch {
-      fail(error)
+    }
+    printLine("\(dataDir): \(backup.text)")
+    printLine(backup.events.text)
+    for line in restoration.account { printLine(line) }
+    if access("\(dataDir)/keys", F_OK) != 0 {
+      let use = keys.keys.map { "Serve it with those of \($0)" } ?? "Put them into \(dataDir)/keys"
+      printLine("MISSING: the keys. \(use), or where the configuration says, before it is served.")
     }
   }
 }
@@ -211,16 +203,6 @@ private func requireProtectedWay(to path: String) throws(Failure) {
   throw Failure(kind: .unprotectedData, message: "\(path): \(violation)")
 }
 
-extension Failure {
-  static func ofStore<Value>(_ body: () throws(StoreOpenError) -> Value) throws(Failure) -> Value {
-    do throws(StoreOpenError) {
-      return try body()
-    } catch {
-      throw Failure(error)
-    }
-  }
-}
-
 /// Writes a file of mode 0600 to the disk. False sets errno.
 private func write(_ path: String, _ text: String) -> Bool {
   let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -234,20 +216,6 @@ private func write(_ path: String, _ text: String) -> Bool {
 private func isDirectory(_ path: String) -> Bool {
   var status = stat()
   return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-}
-
-extension UnixTime {
-  /// "20261121T190332Z", in UTC: sorts by time.
-  fileprivate var compactText: String {
-    var seconds = time_t(seconds)
-    var parts = tm()
-    gmtime_r(&seconds, &parts)
-    func padded(_ number: Int32, _ width: Int) -> String {
-      String(repeating: "0", count: max(0, width - "\(number)".count)) + "\(number)"
-    }
-    let date = padded(parts.tm_year + 1_900, 4) + padded(parts.tm_mon + 1, 2) + padded(parts.tm_mday, 2)
-    return date + "T" + padded(parts.tm_hour, 2) + padded(parts.tm_min, 2) + padded(parts.tm_sec, 2) + "Z"
-  }
 }
 
 extension DatabaseSummary {

@@ -5,7 +5,7 @@ internal import TouchstoneServer
 internal import TouchstoneStore
 internal import TouchstoneService
 
-struct CheckConfig: ParsableCommand {
+struct CheckConfig: FallibleCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check a configuration file alone, without starting anything.",
     discussion: """
@@ -17,12 +17,8 @@ struct CheckConfig: ParsableCommand {
   @Argument(help: ArgumentHelp("YAML settings.", valueName: "file"))
   var file: String
 
-  func run() throws {
-    do throws(Failure) {
-      try Self.check(try ProcessConfiguration.load(file), named: file)
-    } catch {
-      fail(error)
-    }
+  func perform() throws(Failure) {
+    try Self.check(try ProcessConfiguration.load(file), named: file)
   }
 
   static func check(_ configuration: ProcessConfiguration, named name: String) throws(Failure) {

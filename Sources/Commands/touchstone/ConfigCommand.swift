@@ -9,7 +9,7 @@ struct ConfigCommand: ParsableCommand {
     commandName: "config", abstract: "The configuration: what is in force, and what may be in the file.",
     subcommands: [Check.self, Print.self, Schema.self])
 
-  struct Check: ParsableCommand {
+  struct Check: FallibleCommand {
     static let configuration = CommandConfiguration(
       abstract: "Check the settings with which `serve` would start here, as `check-config` checks a file.",
       usage: "touchstone config check [--config <file>] [--KEY <value> ...]",
@@ -17,16 +17,12 @@ struct ConfigCommand: ParsableCommand {
 
     @OptionGroup var settings: SettingOptions
 
-    func run() throws {
-      do throws(Failure) {
-        try CheckConfig.check(try settings.sources().load(settings.config), named: settings.config ?? "the settings")
-      } catch {
-        fail(error)
-      }
+    func perform() throws(Failure) {
+      try CheckConfig.check(try settings.sources().load(settings.config), named: settings.config ?? "the settings")
     }
   }
 
-  struct Print: ParsableCommand {
+  struct Print: FallibleCommand {
     static let configuration = CommandConfiguration(
       abstract: "Print the settings with which `serve` would start here, and where each comes from.",
       usage: "touchstone config print [--config <file>] [--json] [--KEY <value> ...]",
@@ -41,14 +37,10 @@ struct ConfigCommand: ParsableCommand {
     @Flag(help: "Print an object from settings to values and sources.")
     var json = false
 
-    func run() throws {
-      do throws(Failure) {
-        let effective = try settings.sources().read(settings.config)
-        let lines = json ? effective.json.split(separator: "\n").map(String.init) : effective.yaml
-        for line in lines { printLine(json ? printable(json: line) : printable(line)) }
-      } catch {
-        fail(error)
-      }
+    func perform() throws(Failure) {
+      let effective = try settings.sources().read(settings.config)
+      let lines = json ? effective.json.split(separator: "\n").map(String.init) : effective.yaml
+      for line in lines { printLine(json ? printable(json: line) : printable(line)) }
     }
   }
 

@@ -44,6 +44,21 @@ enum ExitStatus: Int32 {
   }
 }
 
+/// A command whose failure decides the exit status.
+protocol FallibleCommand: ParsableCommand {
+  func perform() throws(Failure)
+}
+
+extension FallibleCommand {
+  func run() throws {
+    do throws(Failure) {
+      try perform()
+    } catch {
+      fail(error)
+    }
+  }
+}
+
 extension ParsableCommand {
   /// Prints the failure and ends the process.
   func fail(_ failure: Failure) -> Never {

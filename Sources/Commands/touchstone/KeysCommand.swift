@@ -22,7 +22,7 @@ struct Keys: ParsableCommand {
     var directory: String
   }
 
-  struct New: ParsableCommand {
+  struct New: FallibleCommand {
     static let configuration = CommandConfiguration(
       abstract: "Make a first set of keys.",
       discussion: "In a directory that is empty or missing; its parent is not made. For PostgreSQL: `serve` makes none."
@@ -30,8 +30,8 @@ struct Keys: ParsableCommand {
 
     @OptionGroup var location: Directory
 
-    func run() {
-      reporting { () throws(KeyRingError) in
+    func perform() throws(Failure) {
+      try failing { () throws(KeyRingError) in
         try KeyStore.create(directory: location.directory)
         printLine(
           "\(location.directory): a pepper, a sealing, a signing and an audit key; keep a copy where no database is")
@@ -39,14 +39,14 @@ struct Keys: ParsableCommand {
     }
   }
 
-  struct List: ParsableCommand {
+  struct List: FallibleCommand {
     static let configuration = CommandConfiguration(
       abstract: "Show the keys, without their secrets, and which are in use.")
 
     @OptionGroup var location: Directory
 
-    func run() {
-      reporting { () throws(KeyRingError) in
+    func perform() throws(Failure) {
+      try failing { () throws(KeyRingError) in
         let entries = try KeyStore.list(directory: location.directory, at: systemTime().seconds)
         let rows = entries.map { [$0.file, $0.id, KeySheet.standing($0)] }
         for line in aligned(rows) { printLine(line) }
@@ -54,7 +54,7 @@ struct Keys: ParsableCommand {
     }
   }
 
-  struct Rotate: ParsableCommand {
+  struct Rotate: FallibleCommand {
     static let configuration = CommandConfiguration(
       abstract: "Add a key that becomes active later.",
       discussion: """
@@ -98,10 +98,10 @@ struct Keys: ParsableCommand {
       }
     }
 
-    func run() {
+    func perform() throws(Failure) {
       let delay = after.flatMap { Duration(settingName: $0) } ?? Self.standardDelay
       let time = from.flatMap { CalendarTime.read(instant: $0) } ?? (systemTime() + delay).seconds
-      reporting { () throws(KeyRingError) in
+      try failing { () throws(KeyRingError) in
         let file = try KeyStore.rotate(directory: location.directory, kind, usedFrom: time)
         printLine(
           "\(location.directory)/\(file): in use from \(CalendarTime.instant(time)) on; every replica must have loaded it before then"
@@ -110,7 +110,7 @@ struct Keys: ParsableCommand {
     }
   }
 
-  struct Prune: ParsableCommand {
+  struct Prune: FallibleCommand {
     static let configuration = CommandConfiguration(
       abstract: "Remove the keys that nothing needs any more.",
       discussion: """
@@ -121,8 +121,8 @@ struct Keys: ParsableCommand {
 
     @OptionGroup var location: Directory
 
-    func run() {
-      reporting { () throws(KeyRingError) in
+    func perform() throws(Failure) {
+      try failing { () throws(KeyRingError) in
         let now = systemTime().seconds
         let removed = try KeyStore.prune(directory: location.directory, at: now)
         for file in removed { printLine("\(location.directory)/\(file): removed") }
@@ -136,7 +136,7 @@ struct Keys: ParsableCommand {
     }
   }
 
-  struct Public: ParsableCommand {
+  struct Public: FallibleCommand {
     static let configuration = CommandConfiguration(
       abstract: "Print the public halves of the audit keys.",
       discussion: """
@@ -148,14 +148,14 @@ struct Keys: ParsableCommand {
     @Argument(help: "The directory of the keys, or a file that `touchstone keys export` wrote.")
     var keys: String
 
-    func run() {
-      reporting { () throws(KeyRingError) in
+    func perform() throws(Failure) {
+      try failing { () throws(KeyRingError) in
         for line in try KeyStore.publicAuditKeys(path: keys) { printLine(line) }
       }
     }
   }
 
-  struct Export: ParsableCommand {
+  struct Export: FallibleCommand {
     static let configuration = CommandConfiguration(
       abstract: "Print all keys as one line.",
       discussion: """
@@ -165,18 +165,8 @@ struct Keys: ParsableCommand {
 
     @OptionGroup var location: Directory
 
-    func run() {
-      reporting { () throws(KeyRingError) in printLine(try KeyStore.export(directory: location.directory)) }
-    }
-  }
-}
-
-extension ParsableCommand {
-  fileprivate func reporting(_ body: () throws(KeyRingError) -> Void) {
-    do throws(KeyRingError) {
-      try body()
-    } catch {
-      fail(Failure(error))
+    func perform() throws(Failure) {
+      try failing { () throws(KeyRingError) in printLine(try KeyStore.export(directory: location.directory)) }
     }
   }
 }

@@ -5,7 +5,7 @@ internal import TouchstoneServer
 internal import TouchstoneStore
 internal import TouchstoneStorePostgres
 
-struct Migrate: ParsableCommand {
+struct Migrate: FallibleCommand {
   static let configuration = CommandConfiguration(
     abstract: "Make the tables of a PostgreSQL database, or move a SQLite service into it.",
     discussion: """
@@ -41,21 +41,17 @@ struct Migrate: ParsableCommand {
     guard (from == nil) == (to == nil) else { throw ValidationError("--from and --to go together") }
   }
 
-  func run() throws {
-    do throws(Failure) {
-      let configuration = try location.sources().load(config)
-      if let from, let to {
-        let move = try move(from: from, to: to, configuration)
-        return dryRun ? try move.describe() : try move.run()
-      }
-      let address = try address(of: configuration)
-      let change = try withDatabase(standardErrorLogger()) { [dryRun] () throws(StoreOpenError) in
-        dryRun ? try await PostgresMigration.plan(uri: address.uri) : try await PostgresMigration.run(uri: address.uri)
-      }
-      report(change, of: address)
-    } catch {
-      fail(error)
+  func perform() throws(Failure) {
+    let configuration = try location.sources().load(config)
+    if let from, let to {
+      let move = try move(from: from, to: to, configuration)
+      return dryRun ? try move.describe() : try move.run()
     }
+    let address = try address(of: configuration)
+    let change = try withDatabase(standardErrorLogger()) { [dryRun] () throws(StoreOpenError) in
+      dryRun ? try await PostgresMigration.plan(uri: address.uri) : try await PostgresMigration.run(uri: address.uri)
+    }
+    report(change, of: address)
   }
 
   private func move(from: String, to: String, _ configuration: ProcessConfiguration) throws(Failure) -> Move {

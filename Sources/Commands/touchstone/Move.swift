@@ -36,7 +36,7 @@ struct Move {
   }
 
   func describe() throws(Failure) {
-    let counts = try Failure.ofStore { () throws(StoreOpenError) in
+    let counts = try failing { () throws(StoreOpenError) in
       try SQLiteMoveSource.counts(directory: source)
     }
     for (table, count) in counts.sorted(by: { $0.key < $1.key }) { printLine(counted(count, rowsOf: table)) }

@@ -9,7 +9,7 @@ struct Operators: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "The operators of the console.", subcommands: [Hash.self])
 
-  struct Hash: ParsableCommand {
+  struct Hash: FallibleCommand {
     static let configuration = CommandConfiguration(
       abstract: "Hash an operator's password for the configuration.",
       discussion: """
@@ -20,12 +20,8 @@ struct Operators: ParsableCommand {
     /// Four words, or random characters: guesses are slow, and there are five before a lock.
     private static let passwordBytes = 12...128
 
-    func run() throws {
-      do throws(Failure) {
-        printLine("\"\(try Self.hash())\"")
-      } catch {
-        fail(error)
-      }
+    func perform() throws(Failure) {
+      printLine("\"\(try Self.hash())\"")
     }
 
     private static func hash() throws(Failure) -> String {

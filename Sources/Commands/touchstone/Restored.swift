@@ -5,7 +5,7 @@ internal import Encodings
 internal import TouchstoneServer
 internal import TouchstoneStore
 
-struct Restored: ParsableCommand {
+struct Restored: FallibleCommand {
   static let configuration = CommandConfiguration(
     abstract: "Void everything issued before, in a database that was put back to an earlier time.",
     discussion: """
@@ -18,15 +18,11 @@ struct Restored: ParsableCommand {
 
   @OptionGroup var location: Audit.Location
 
-  func run() throws {
-    do throws(Failure) {
-      let location = try location.chosen()
-      let restoration = try location.beginRestoration(at: systemTime(), logger: standardErrorLogger())
-      printLine("\(location.place): open evaluations, tickets and tokens from before are void")
-      for line in restoration.account { printLine(line) }
-    } catch {
-      fail(error)
-    }
+  func perform() throws(Failure) {
+    let location = try location.chosen()
+    let restoration = try location.beginRestoration(at: systemTime(), logger: standardErrorLogger())
+    printLine("\(location.place): open evaluations, tickets and tokens from before are void")
+    for line in restoration.account { printLine(line) }
   }
 }
 

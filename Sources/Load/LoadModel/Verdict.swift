@@ -47,8 +47,8 @@ package struct Verdict: Sendable {
   private static func clientLimits(_ report: LoadReport) -> [String] {
     let client = report.client
     var limits: [String] = []
-    if client.sendLagP99 > maximumSendLag {
-      limits.append("the client sent late: p99 \(client.sendLagP99.asTime)")
+    if client.sendLagP99Us > maximumSendLag {
+      limits.append("the client sent late: p99 \(client.sendLagP99Us.asTime)")
     }
     if client.cpuShare > maximumCPUShare || client.busiestThreadShare > maximumCPUShare {
       limits.append("the client's CPU was used up")

@@ -52,10 +52,28 @@ package struct Failure: Error {
   }
 }
 
+/// An error of a part that decides the exit status of a process.
+package protocol FailureCause: Error {
+  var failure: Failure { get }
+}
+
 extension Failure {
-  package init(_ error: StoreOpenError) {
-    let kind: Kind =
-      switch error.code {
+  package init(_ cause: some FailureCause) { self = cause.failure }
+}
+
+/// Throws the part's error as a failure.
+package func failing<Value, Cause: FailureCause>(_ body: () throws(Cause) -> Value) throws(Failure) -> Value {
+  do throws(Cause) {
+    return try body()
+  } catch {
+    throw error.failure
+  }
+}
+
+extension StoreOpenError: FailureCause {
+  package var failure: Failure {
+    let kind: Failure.Kind =
+      switch code {
       case .locked: .lockedData
       case .unwritable: .unwritableData
       case .unprotected: .unprotectedData
@@ -63,37 +81,41 @@ extension Failure {
       case .otherSchema: .otherSchema
       case .corrupt: .corruptData
       }
-    self.init(kind: kind, message: error.message)
+    return Failure(kind: kind, message: message)
   }
+}
 
-  package init(_ error: ArchiveError) {
-    let kind: Kind =
-      switch error.code {
+extension ArchiveError: FailureCause {
+  package var failure: Failure {
+    let kind: Failure.Kind =
+      switch code {
       case .unusable: .unwritableData
       case .damaged: .corruptData
       case .inUse: .lockedData
       case .store, .erased: .unavailable
       }
-    self.init(kind: kind, message: error.message)
+    return Failure(kind: kind, message: message)
   }
+}
 
-  package init(_ error: KeyRingError) {
-    var message = error.description
-    if error.code == .foreignOwner, geteuid() == 0, let user = owner(of: error.path) {
+extension KeyRingError: FailureCause {
+  package var failure: Failure {
+    var message = description
+    if code == .foreignOwner, geteuid() == 0, let user = owner(of: path) {
       // Giving the keys to root would take them from the service.
       message += "; run this command as that user: `\(commandPrefix(asUser: user)) …`"
     }
-    self.init(kind: error.code == .exists ? .unwritableData : .unusableKeys, message: message)
+    return Failure(kind: code == .exists ? .unwritableData : .unusableKeys, message: message)
   }
+}
 
-  init(_ errors: ConfigurationErrors) {
-    self.init(kind: errors.areOfFlags ? .usage : .badConfiguration, places: errors.lines)
-  }
+extension ConfigurationErrors: FailureCause {
+  package var failure: Failure { Failure(kind: areOfFlags ? .usage : .badConfiguration, places: lines) }
+}
 
-  /// For files that the configuration or a flag names.
-  package init(_ error: RPCTLSError) {
-    self.init(kind: .badConfiguration, message: "tls: \(error)")
-  }
+/// For files that the configuration or a flag names.
+extension RPCTLSError: FailureCause {
+  package var failure: Failure { Failure(kind: .badConfiguration, message: "tls: \(self)") }
 }
 
 private func owner(of path: String) -> uid_t? {

@@ -189,10 +189,10 @@ public final class TouchstoneService: Sendable {
   ///   - caller: whose session it was; `nil`: the client proved nothing.
   ///   - claimedOperator: an operator of the configuration, whose name the client gave.
   package func refuseOperator(
-    _ refusal: OperatorRefusal, _ caller: IdentifiedCaller?, claimedOperator: String? = nil, by peer: RPCPeer
+    _ refusal: AccessRefusal, _ caller: IdentifiedCaller?, claimedOperator: String? = nil, by peer: RPCPeer
   ) {
     access.refuseOperator(
-      refusal.reason, caller?.grants.caller, claimedOperator: claimedOperator, by: peer)
+      refusal, caller?.grants.caller, claimedOperator: claimedOperator, by: peer)
   }
 
   /// Writes that an operator signed in or out. Completes when the event is durable; false if it could not be written.

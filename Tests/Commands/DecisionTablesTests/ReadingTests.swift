@@ -166,7 +166,7 @@ import TouchstonePolicy
       (table(attempt: "report 8"), "3:26: \"8\" is no code of LAError; there are -1, -2"),
       (table(attempt: "set biometry"), "3:26: must be passcode or gesture"),
       (table(attempt: "primary 4m"), "3:26: an age is required, as in \"primary 4m old\""),
-      (table(attempt: "begin_binding"), "3:26: the login is missing"),
+      (table(attempt: "begin_binding"), "3:26: more must follow, as in \"begin_binding, primary 4m old\""),
       (table(attempt: "choose profile_touch_id hex:0"), "3:26: after \"hex:\", each byte has two digits"),
       (table(attempt: "choose profile_touch_id hex:+1"), "3:26: after \"hex:\", each byte has two digits"),
       (table(attempt: "can_evaluate, now"), "3:40: a row is one attempt"),

@@ -77,7 +77,7 @@ struct FlowTests {
     #expect(flows.map(\.name) == ["login", "preflight", "lockout"])
     for flow in flows {
       #expect(flow.due == flow.succeeded + flow.errors + flow.unsent, "seed \(seed)")
-      #expect(flow.due > 0 && flow.p99 >= flow.p50, "seed \(seed)")
+      #expect(flow.due > 0 && flow.p99Us >= flow.p50Us, "seed \(seed)")
     }
     #expect(flows.reduce(0) { $0 + $1.due } == report.due, "seed \(seed)")
     #expect(flows.reduce(0) { $0 + $1.unfinished } == report.unfinished, "seed \(seed)")

@@ -18,7 +18,7 @@ struct JoinTests {
   }
 
   private static let counts: [any KeyPath<LoadReport, Int> & Sendable] = [
-    \.due, \.succeeded, \.wrong, \.failed, \.timedOut, \.unfinished, \.unsent, \.errors, \.warmUpDue, \.connections,
+    \.due, \.succeeded, \.wrong, \.failed, \.timedOut, \.unfinished, \.unsent, \.errors, \.warmupDue, \.connections,
     \.callers,
   ]
 
@@ -35,7 +35,7 @@ struct JoinTests {
     let windows = joined.windows
     #expect(windows.reduce(0) { $0 + $1.due } == joined.due && windows.allSatisfy { $0.histogram.count == $0.due })
     #expect(windows.allSatisfy { $0.start < joined.seconds && $0.due == $0.succeeded + $0.errors + $0.unsent })
-    #expect(joined.maximum == runs.map(\.maximum).max())
+    #expect(joined.maxUs == runs.map(\.maxUs).max())
   }
 
   @Test("A window is added to the one that is closest in time", arguments: seeds(ofAll: 4))
@@ -98,12 +98,12 @@ struct JoinTests {
     let read = try LoadReport.reports(fromJSON: joined.json)
     #expect(read.map(\.json) == [joined.json])
     let alone = try LoadReport(joining: read)
-    #expect(alone.processes == 3 && alone.due == joined.due && alone.p99 == joined.p99)
+    #expect(alone.processes == 3 && alone.due == joined.due && alone.p99Us == joined.p99Us)
   }
 
   private static let misfits: [@Sendable (inout LoadReport) -> Void] = [
     { $0.scenario = "preflight" }, { $0.shape = "closed" }, { $0.schemaVersion = 2 }, { $0.windowSeconds = 1 },
-    { $0.startedAt += 6 }, { $0.search = LoadReport.SearchEntry(maximumRate: nil, trials: []) },
+    { $0.startedAt += 6 }, { $0.search = LoadReport.SearchEntry(maxRate: nil, trials: []) },
   ]
 
   @Test("Runs that do not fit together are refused", arguments: misfits)

@@ -15,7 +15,7 @@ struct AttestationCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "attestation", abstract: "Proofs of keys.", subcommands: [Check.self])
 
-  struct Check: ParsableCommand {
+  struct Check: FallibleCommand {
     static let configuration = CommandConfiguration(
       abstract: "Judge attestations, certificate chains, registrations and assertions.",
       discussion: """
@@ -65,20 +65,16 @@ struct AttestationCommand: ParsableCommand {
       if metadataRoot != nil, metadata == nil { throw ValidationError("--metadata-root needs --metadata") }
     }
 
-    func run() throws {
-      do throws(Failure) {
-        let read = try policy.map { path throws(Failure) in try ApplicationRequirements.load(path) }
-        let trust = try read?.loadAttestationTrust() ?? AttestationTrust()
-        let judge = ProofJudge(
-          anchors: try anchors(trust), revoked: try revokedSerialNumbers().union(trust.revokedSerialNumbers),
-          requirements: try requirements(read), time: try time())
-        var verdicts: [ProofVerdict] = []
-        for file in files { verdicts += try judge.judgeFile(file) }
-        for verdict in verdicts { printLine(json ? printable(json: verdict.json) : printable(verdict.line)) }
-        if !verdicts.allSatisfy(\.asExpected) { Program.end(ExitStatus.difference.rawValue) }
-      } catch {
-        fail(error)
-      }
+    func perform() throws(Failure) {
+      let read = try policy.map { path throws(Failure) in try ProcessConfiguration.load(path, from: .anybody) }
+      let trust = try read?.loadAttestationTrust() ?? AttestationTrust()
+      let judge = ProofJudge(
+        anchors: try anchors(trust), revoked: try revokedSerialNumbers().union(trust.revokedSerialNumbers),
+        requirements: try requirements(read), time: try time())
+      var verdicts: [ProofVerdict] = []
+      for file in files { verdicts += try judge.judgeFile(file) }
+      for verdict in verdicts { printLine(json ? printable(json: verdict.json) : printable(verdict.line)) }
+      if !verdicts.allSatisfy(\.asExpected) { Program.end(ExitStatus.difference.rawValue) }
     }
 
     private func anchors(_ trust: AttestationTrust) throws(Failure) -> TrustAnchors {
@@ -125,20 +121,20 @@ struct AttestationCommand: ParsableCommand {
       }
     }
 
-    private func requirements(_ read: ApplicationRequirements?) throws(Failure) -> AttestationRequirements? {
+    private func requirements(_ read: ProcessConfiguration?) throws(Failure) -> AttestationRequirements? {
       guard let policy, let read else { return nil }
       for warning in read.warnings { printError(warning) }
-      let names = read.applications.map(\.id)
+      let names = read.service.applications.keys.sorted()
       if application == nil, names.count != 1 {
         throw Failure(
           kind: .usage, message: "\(policy) has \(counted(names.count, "application")): name one by --application")
       }
-      guard let found = read.applications.first(where: { application == nil || $0.id == application }) else {
-        let name = application ?? ""
+      let name = application ?? names[0]
+      guard let found = read.service.applications[name] else {
         let hint = suggestion(for: name, among: names)
         throw Failure(kind: .usage, message: "\(policy) has no application \(name.debugDescription)\(hint)")
       }
-      return found.requirements
+      return found
     }
 
     private func time() throws(Failure) -> Int? {
@@ -157,10 +153,7 @@ extension ProofJudge {
     let data = Data(try readText(path, maximumBytes: ProofJudge.maximumFileBytes).utf8)
     let cases: [ProofCase]
     do {
-      let isArray = data.first { $0 > UInt8(ascii: " ") } == UInt8(ascii: "[")
-      let decoder = JSONDecoder()
-      cases =
-        isArray ? try decoder.decode([ProofCase].self, from: data) : [try decoder.decode(ProofCase.self, from: data)]
+      cases = try ProofCase.read(data)
     } catch {
       throw Failure(kind: .corruptData, message: "\(path): not the JSON of cases: \(error)")
     }

@@ -40,7 +40,7 @@ struct ProofCase: Decodable {
   let rootsByFormat: [String: [String]]?
   let trustRoot: String?
   /// Where a case is one ceremony, its members stand beside `id`.
-  let ceremony: Ceremony
+  private(set) var ceremony = Ceremony()
 
   enum Expectation: String, Decodable {
     case accept
@@ -51,7 +51,7 @@ struct ProofCase: Decodable {
     case acceptOnlyAsSoftware = "accept-only-as-software"
   }
 
-  private enum Name: String, CodingKey {
+  private enum CodingKeys: String, CodingKey {
     case id, kind, expect, environment, assertions, registration, authentication, credential
     case verifyAt = "verify_at"
     case appID = "app_id"
@@ -72,37 +72,16 @@ struct ProofCase: Decodable {
     case trustRoot = "trust_root_pem"
   }
 
-  init(from decoder: any Decoder) throws {
-    let members = try decoder.container(keyedBy: Name.self)
-    func member<Value: Decodable>(_ name: Name, _ type: Value.Type = Value.self) throws -> Value? {
-      try members.decodeIfPresent(type, forKey: name)
+  /// Reads one case, or an array of cases.
+  static func read(_ data: Data) throws -> [ProofCase] {
+    let decoder = JSONDecoder()
+    let isArray = data.first { $0 > UInt8(ascii: " ") } == UInt8(ascii: "[")
+    func all<Value: Decodable>(_ type: Value.Type) throws -> [Value] {
+      isArray ? try decoder.decode([Value].self, from: data) : [try decoder.decode(type, from: data)]
     }
-    id = try members.decode(String.self, forKey: .id)
-    kind = try members.decode(String.self, forKey: .kind)
-    verifyAt = try member(.verifyAt)
-    expect = try member(.expect)
-    appID = try member(.appID)
-    environment = try member(.environment)
-    clientDataHash = try member(.clientDataHash)
-    keyID = try member(.keyID)
-    attestation = try member(.attestation)
-    assertion = try member(.assertion)
-    assertions = try member(.assertions)
-    publicKey = try member(.publicKey)
-    previousCounter = try member(.previousCounter)
-    chain = try member(.chain)
-    challenge = try member(.challenge)
-    statusList = try member(.statusList)
-    rpID = try member(.rpID)
-    origins = try member(.origins)
-    topOrigins = try member(.topOrigins)
-    isCrossOrigin = try member(.isCrossOrigin)
-    registration = try member(.registration)
-    authentication = try member(.authentication)
-    credential = try member(.credential)
-    rootsByFormat = try member(.rootsByFormat)
-    trustRoot = try member(.trustRoot)
-    ceremony = try Ceremony(from: decoder)
+    var cases = try all(ProofCase.self)
+    for (index, ceremony) in try all(Ceremony.self).enumerated() { cases[index].ceremony = ceremony }
+    return cases
   }
 
   struct AppAssertionCase: Decodable {
@@ -120,15 +99,15 @@ struct ProofCase: Decodable {
   }
 
   struct Ceremony: Decodable {
-    let challenge: String?
-    let clientData: String?
-    let attestationObject: String?
-    let authenticatorData: String?
-    let signature: String?
-    let publicKey: String?
-    let previousSignCount: UInt32?
-    let requiresUserVerification: Bool?
-    let expect: Expectation?
+    private(set) var challenge: String?
+    private(set) var clientData: String?
+    private(set) var attestationObject: String?
+    private(set) var authenticatorData: String?
+    private(set) var signature: String?
+    private(set) var publicKey: String?
+    private(set) var previousSignCount: UInt32?
+    private(set) var requiresUserVerification: Bool?
+    private(set) var expect: Expectation?
 
     enum CodingKeys: String, CodingKey {
       case expect

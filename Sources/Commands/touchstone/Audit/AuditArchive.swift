@@ -12,7 +12,7 @@ internal import TouchstoneStore
 internal import TouchstoneStoreSQLite
 
 extension Audit {
-  struct Archive: ParsableCommand {
+  struct Archive: FallibleCommand {
     static let configuration = CommandConfiguration(
       abstract: "Move the oldest events from the audit log into files.",
       discussion: """
@@ -41,28 +41,24 @@ extension Audit {
 
     @OptionGroup var keyOption: AuditKeyOption
 
-    func run() throws {
+    func perform() throws(Failure) {
+      // Before there are other threads.
+      let ofEnvironment = KeySource.takeFromEnvironment()
+      let configuration = try location.configuration()
+      let store = try Self.openStore(configuration.storeLocation)
       do throws(Failure) {
-        // Before there are other threads.
-        let ofEnvironment = KeySource.takeFromEnvironment()
-        let configuration = try location.configuration()
-        let store = try Self.openStore(configuration.storeLocation)
-        do throws(Failure) {
-          // Without an audit key, a log with signed accounts refuses to be archived.
-          let keys = try keyOption.load(
-            ofEnvironment ?? configuration.keys, otherwiseIn: location.keysDirectory(configuration))
-          let auditKeyring = AuditKeyring(keys?.audit)
-          let first = try answer { store.signAccounts(with: auditKeyring.accountKeys, completion: $0) }
-          if let first { printLine(AccountSigning.advice(first)) }
-          try archive(store)
-        } catch {
-          Self.close(store)
-          throw error
-        }
-        Self.close(store)
+        // Without an audit key, a log with signed accounts refuses to be archived.
+        let keys = try keyOption.load(
+          ofEnvironment ?? configuration.keys, otherwiseIn: location.keysDirectory(configuration))
+        let auditKeyring = AuditKeyring(keys?.audit)
+        let first = try answer { store.signAccounts(with: auditKeyring.accountKeys, completion: $0) }
+        if let first { printLine(AccountSigning.advice(first)) }
+        try archive(store)
       } catch {
-        fail(error)
+        Self.close(store)
+        throw error
       }
+      Self.close(store)
     }
 
     private func archive(_ store: any Store) throws(Failure) {
@@ -112,7 +108,7 @@ extension Audit {
     }
   }
 
-  struct Erase: ParsableCommand {
+  struct Erase: FallibleCommand {
     static let configuration = CommandConfiguration(
       abstract: "Erase a profile's events in an archive's files.",
       discussion: """
@@ -154,27 +150,25 @@ extension Audit {
       }
     }
 
-    func run() throws {
-      do throws(Failure) {
-        // Before there are other threads.
-        let ofEnvironment = KeySource.takeFromEnvironment()
-        let task = try task()
-        let keyring = AuditKeyring(try keyOption.load(ofEnvironment)?.audit)
-        let isSigned = keyring.signs(at: systemTime())
-        if !isSigned, signEarlier || keyOption.isGiven(ofEnvironment) {
-          throw Failure(
-            kind: .unusableKeys, message: "there is no audit key in use: give --keys with one, or TOUCHSTONE_KEYS")
-        }
-        let eraser = try eraser(task) { keyring.accountKeys.sign($0, systemTime()) }
-        let (events, files) = (eraser.changedEventCount, eraser.changedFileCount)
-        printLine("\(counted(events, "event")) \(signEarlier ? "signed" : "erased"), in \(counted(files, "file"))")
-        if !isSigned, events > 0 {
-          printLine(
-            "NOT SIGNED: `audit verify --audit-keys` refuses them until `audit erase --archive DIRECTORY --sign-earlier "
-              + "--keys PATH` has signed them")
-        }
-      } catch {
-        fail(error)
+    func perform() throws(Failure) {
+      // Before there are other threads.
+      let ofEnvironment = KeySource.takeFromEnvironment()
+      let task = try task()
+      let keyring = AuditKeyring(try keyOption.load(ofEnvironment)?.audit)
+      let isSigned = keyring.signs(at: systemTime())
+      if !isSigned, signEarlier || keyOption.isGiven(ofEnvironment) {
+        throw Failure(
+          kind: .unusableKeys, message: "there is no audit key in use: give --keys with one, or TOUCHSTONE_KEYS")
+      }
+      let eraser = try failing { () throws(ArchiveError) in
+        try ArchiveEraser(directory: archive, task) { keyring.accountKeys.sign($0, systemTime()) }
+      }
+      let (events, files) = (eraser.changedEventCount, eraser.changedFileCount)
+      printLine("\(counted(events, "event")) \(signEarlier ? "signed" : "erased"), in \(counted(files, "file"))")
+      if !isSigned, events > 0 {
+        printLine(
+          "NOT SIGNED: `audit verify --audit-keys` refuses them until `audit erase --archive DIRECTORY --sign-earlier "
+            + "--keys PATH` has signed them")
       }
     }
 
@@ -195,16 +189,6 @@ extension Audit {
         throw Failure(kind: .usage, message: "--profile -: stdin has more than one line; erase one profile at a time")
       }
       return profile
-    }
-
-    private func eraser(
-      _ task: ArchiveEraser.Task, sign: @escaping ([UInt8]) -> AccountSignature?
-    ) throws(Failure) -> ArchiveEraser {
-      do throws(ArchiveError) {
-        return try ArchiveEraser(directory: archive, task, sign: sign)
-      } catch {
-        throw Failure(error)
-      }
     }
   }
 

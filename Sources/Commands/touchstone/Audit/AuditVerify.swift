@@ -8,7 +8,7 @@ internal import TouchstoneServer
 internal import TouchstoneStore
 
 extension Audit {
-  struct Verify: ParsableCommand {
+  struct Verify: FallibleCommand {
     static let configuration = CommandConfiguration(
       abstract: "Verify the hash chain of the audit log, beside a running service or after it.",
       discussion: """
@@ -54,33 +54,29 @@ extension Audit {
       guard archive != nil || archiveFrom == 1 else { throw ValidationError("--archive-from needs --archive") }
     }
 
-    func run() throws {
-      do throws(Failure) {
-        let review = try review()
-        let verification = try location.chosen().verifyLog(accounts: review, logger: standardErrorLogger())
-        if let fault = verification.fault {
-          throw Failure(
-            kind: .corruptData,
-            message: "\(fault); \(verification.verifiedCount) before it are whole\(advice(on: fault))")
-        }
-        if let signedFrom, signedFrom > verification.head.sequence {
-          throw Failure(
-            kind: .corruptData,
-            message: "event \(signedFrom), from which on accounts are signed, is missing: the log ends before it")
-        }
-        let archived = try archive.map { archive throws(Failure) in
-          try verify(archive: archive, before: verification, review)
-        }
-        let accounts = AccountReport([archived?.accounts, verification.accounts].compactMap(\.self))
-        try accounts.require()
-        if let archived { printLine(sentence(archived)) }
-        printLine(sentence(verification))
-        for line in accounts.lines { printLine(line) }
-        printLine(
-          "Only events were read, not the rest of the store. `touchstone backup` checks a whole SQLite database.")
-      } catch {
-        fail(error)
+    func perform() throws(Failure) {
+      let review = try review()
+      let verification = try location.chosen().verifyLog(accounts: review, logger: standardErrorLogger())
+      if let fault = verification.fault {
+        throw Failure(
+          kind: .corruptData,
+          message: "\(fault); \(verification.verifiedCount) before it are whole\(advice(on: fault))")
       }
+      if let signedFrom, signedFrom > verification.head.sequence {
+        throw Failure(
+          kind: .corruptData,
+          message: "event \(signedFrom), from which on accounts are signed, is missing: the log ends before it")
+      }
+      let archived = try archive.map { archive throws(Failure) in
+        try verify(archive: archive, before: verification, review)
+      }
+      let accounts = AccountReport([archived?.accounts, verification.accounts].compactMap(\.self))
+      try accounts.require()
+      if let archived { printLine(sentence(archived)) }
+      printLine(sentence(verification))
+      for line in accounts.lines { printLine(line) }
+      printLine(
+        "Only events were read, not the rest of the store. `touchstone backup` checks a whole SQLite database.")
     }
 
     private func review() throws(Failure) -> AccountReview {
@@ -122,11 +118,8 @@ extension Audit {
     private func verify(
       archive: String, before log: AuditLogVerification, _ accounts: AccountReview
     ) throws(Failure) -> ArchiveVerification {
-      let found: ArchiveVerification
-      do throws(ArchiveError) {
-        found = try ArchiveVerification(directory: archive, before: log, first: archiveFrom, accounts: accounts)
-      } catch {
-        throw Failure(error)
+      let found = try failing { () throws(ArchiveError) in
+        try ArchiveVerification(directory: archive, before: log, first: archiveFrom, accounts: accounts)
       }
       if let fault = found.fault {
         throw Failure(

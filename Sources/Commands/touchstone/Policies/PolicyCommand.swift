@@ -30,21 +30,17 @@ struct Policy: ParsableCommand {
     }
   }
 
-  struct List: ParsableCommand {
+  struct List: FallibleCommand {
     static let configuration = CommandConfiguration(abstract: "All policies: purpose and factors, best first.")
 
     @OptionGroup var source: Source
 
-    func run() throws {
-      do throws(Failure) {
-        for line in PolicySheet.list(try source.readPolicies()) { printLine(line) }
-      } catch {
-        fail(error)
-      }
+    func perform() throws(Failure) {
+      for line in PolicySheet.list(try source.readPolicies()) { printLine(line) }
     }
   }
 
-  struct Show: ParsableCommand {
+  struct Show: FallibleCommand {
     static let configuration = CommandConfiguration(
       abstract: "One policy with every setting in force, as YAML.",
       discussion: "Under another name it can be put below `policies:` of a configuration, and changed there.")
@@ -54,12 +50,8 @@ struct Policy: ParsableCommand {
     @Argument(help: "The policy's name.")
     var name: String
 
-    func run() throws {
-      do throws(Failure) {
-        for line in PolicySheet.settings(of: try source.policy(named: name)) { printLine(line) }
-      } catch {
-        fail(error)
-      }
+    func perform() throws(Failure) {
+      for line in PolicySheet.settings(of: try source.policy(named: name)) { printLine(line) }
     }
   }
 }

@@ -7,7 +7,7 @@ internal import TouchstonePolicy
 internal import TouchstoneServer
 
 extension Policy {
-  struct Explain: ParsableCommand {
+  struct Explain: FallibleCommand {
     static let configuration = CommandConfiguration(
       abstract: "Show which rules apply to a case, and the result of each.",
       discussion: """
@@ -47,12 +47,8 @@ extension Policy {
       }
     }
 
-    func run() throws {
-      do throws(Failure) {
-        for line in ExplanationSheet.lines(try explanation(source.readPolicies())) { printLine(line) }
-      } catch {
-        fail(error)
-      }
+    func perform() throws(Failure) {
+      for line in ExplanationSheet.lines(try explanation(source.readPolicies())) { printLine(line) }
     }
 
     private func explanation(_ policies: [EvaluationPolicy]) throws(Failure) -> Explanation {

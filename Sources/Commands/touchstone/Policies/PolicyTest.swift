@@ -7,7 +7,7 @@ internal import TouchstonePolicy
 internal import TouchstoneServer
 
 extension Policy {
-  struct Test: ParsableCommand {
+  struct Test: FallibleCommand {
     static let configuration = CommandConfiguration(
       abstract: "Run decision tables against the policies.",
       discussion: """
@@ -22,17 +22,13 @@ extension Policy {
     @Argument(help: ArgumentHelp("Markdown files with decision tables.", valueName: "file"))
     var files: [String]
 
-    func run() throws {
-      do throws(Failure) {
-        let policies = try source.readPolicies()
-        let tables = try TableFile.readAll(files, policies: policies)
-        let differences = tables.flatMap { file in file.tables.run().map { "\(file.path):\($0)" } }
-        for line in differences { printLine(line) }
-        printLine(Self.summary(of: tables, differences: differences.count))
-        if !differences.isEmpty { Program.end(ExitStatus.difference.rawValue) }
-      } catch {
-        fail(error)
-      }
+    func perform() throws(Failure) {
+      let policies = try source.readPolicies()
+      let tables = try TableFile.readAll(files, policies: policies)
+      let differences = tables.flatMap { file in file.tables.run().map { "\(file.path):\($0)" } }
+      for line in differences { printLine(line) }
+      printLine(Self.summary(of: tables, differences: differences.count))
+      if !differences.isEmpty { Program.end(ExitStatus.difference.rawValue) }
     }
 
     private static func summary(of files: [TableFile], differences: Int) -> String {

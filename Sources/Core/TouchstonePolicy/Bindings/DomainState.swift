@@ -79,11 +79,11 @@ public enum DomainStateAcceptance: Sendable, Hashable {
   case accept(DomainStateBaseline)
   case refuse(Refusal)
 
-  public enum Refusal: Sendable, Hashable {
+  public enum Refusal: Sendable, Hashable, CaseIterable {
     /// The device gave none, or its system has none: neither an empty nor an invented one is recorded (R24).
     case noDomainState
     case tokenOfAnother
-    case tokenByBiometrics
+    case tokenByBiometry
     case tokenTooOld
     case primaryTooOld
     case primaryInFuture
@@ -102,7 +102,7 @@ extension EnrolmentPolicy {
     switch evidence {
     case .token(let issuedAt, let isForBinding, let isByBiometrics):
       guard isForBinding else { return .refuse(.tokenOfAnother) }
-      guard !isByBiometrics else { return .refuse(.tokenByBiometrics) }
+      guard !isByBiometrics else { return .refuse(.tokenByBiometry) }
       // Issued by a replica whose clock may run ahead of ours.
       guard issuedAt <= now + clockSkewTolerance, now < issuedAt + Self.evidenceLifetime else {
         return .refuse(.tokenTooOld)

@@ -31,7 +31,7 @@ public enum SecretChange<OldSecret: Sendable>: Sendable {
 extension SecretAuthority: Equatable where OldSecret: Equatable {}
 extension SecretChange: Equatable where OldSecret: Equatable {}
 
-public enum SecretChangeRefusal: Sendable, Hashable {
+public enum SecretChangeRefusal: Sendable, Hashable, CaseIterable {
   case authorityRequired
   case primaryTooOld
   case primaryInFuture

@@ -55,7 +55,7 @@ extension LoadReport {
     let tiles = [
       ("succeeded", "\(share(succeeded))"), ("answered", "\(rate.fixed(rate < 100 ? 1 : 0))/s"),
       ("errors", errors.grouped),
-      ("p50", p50.asTime), ("p99", p99.asTime), ("p99.9", p999.asTime), ("max", maximum.asTime),
+      ("p50", p50Us.asTime), ("p99", p99Us.asTime), ("p99.9", p999Us.asTime), ("max", maxUs.asTime),
     ]
     let items = tiles.map { "<div><dt>\($0.0)</dt><dd>\($0.1)</dd></div>" }
     return "<dl class=\"tiles\">\(items.joined())</dl>"
@@ -80,7 +80,7 @@ extension LoadReport {
       percentilePlot,
       overTime(
         "Latency over time", { Int($0).asAxisTime },
-        [("max", "c3", { Double($0.maximum) }), ("p99", "c2", { Double($0.p99) }), ("p50", "c1", { Double($0.p50) })]),
+        [("max", "c3", { Double($0.maxUs) }), ("p99", "c2", { Double($0.p99Us) }), ("p50", "c1", { Double($0.p50Us) })]),
       overTime(
         "Calls per second", { $0.brief },
         [
@@ -133,7 +133,7 @@ extension LoadReport {
       table("Calls", ["class", "calls", "part"], classes.map { [$0.0, $0.1.grouped, share($0.1)] }),
       table(
         "Latency", ["percentile", "time"],
-        [("p50", p50), ("p90", p90), ("p99", p99), ("p99.9", p999), ("p99.99", p9999), ("max", maximum)]
+        [("p50", p50Us), ("p90", p90Us), ("p99", p99Us), ("p99.9", p999Us), ("p99.99", p9999Us), ("max", maxUs)]
           .map { [$0.0, $0.1.asTime] }),
       table(
         "Errors by status", ["status", "calls", "part"], statuses.map { [$0.key, $0.value.grouped, share($0.value)] }),
@@ -153,7 +153,7 @@ extension LoadReport {
         wrongByReason.sorted { $0.value > $1.value }.prefix(50).map { [$0.key, $0.value.grouped] }),
       table(
         "Flows", ["flow", "due", "errors", "p50", "p99"],
-        flows.map { [$0.name, $0.due.grouped, $0.errors.grouped, $0.p50.asTime, $0.p99.asTime] }),
+        flows.map { [$0.name, $0.due.grouped, $0.errors.grouped, $0.p50Us.asTime, $0.p99Us.asTime] }),
       table(
         "Objectives", ["objective", "measured", ""],
         objectives.map { [$0.objective, $0.readable, $0.isMet ? "met" : "missed"] }),
@@ -162,16 +162,16 @@ extension LoadReport {
       table(
         "Trials", ["rate", "p50", "p99", "errors", ""],
         search?.trials.map {
-          ["\($0.rate.fixed(0))/s", $0.p50.asTime, $0.p99.asTime, $0.errors.grouped, $0.isMet ? "met" : "missed"]
+          ["\($0.rate.fixed(0))/s", $0.p50Us.asTime, $0.p99Us.asTime, $0.errors.grouped, $0.isMet ? "met" : "missed"]
         }
           ?? []),
       table(
         "Client", ["", ""],
         [
-          ["CPU per call", "\(client.cpuPerCall.fixed(1)) µs"],
+          ["CPU per call", "\(client.cpuUsPerCall.fixed(1)) µs"],
           ["of its cores", "\((client.cpuShare * 100).fixed(0)) %"],
-          ["sent late, p99", client.sendLagP99.asTime], ["sent late, max", client.sendLagMaximum.asTime],
-          ["warm-up", "\(warmUpDue.grouped) calls, \(warmUpErrors.grouped) errors"],
+          ["sent late, p99", client.sendLagP99Us.asTime], ["sent late, max", client.sendLagMaxUs.asTime],
+          ["warm-up", "\(warmupDue.grouped) calls, \(warmupErrors.grouped) errors"],
         ]),
     ].filter { !$0.isEmpty }
   }

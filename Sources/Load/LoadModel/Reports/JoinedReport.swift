@@ -27,11 +27,11 @@ extension LoadReport {
     flows = Self.joinedFlows(reports)
     sumCounts(reports)
     histogram = reports.reduce(into: LatencyHistogram()) { $0.add($1.histogram) }
-    maximum = reports.map(\.maximum).max() ?? 0
-    func percentile(_ percentile: Double) -> Int { min(histogram.percentile(percentile), maximum) }
-    (p50, p90, p99) = (percentile(50), percentile(90), percentile(99))
-    (p999, p9999) = (percentile(99.9), percentile(99.99))
-    mean = reports.reduce(0) { $0 + $1.mean * Double($1.due) } / Double(max(1, due))
+    maxUs = reports.map(\.maxUs).max() ?? 0
+    func percentile(_ percentile: Double) -> Int { min(histogram.percentile(percentile), maxUs) }
+    (p50Us, p90Us, p99Us) = (percentile(50), percentile(90), percentile(99))
+    (p999Us, p9999Us) = (percentile(99.9), percentile(99.99))
+    meanUs = reports.reduce(0) { $0 + $1.meanUs * Double($1.due) } / Double(max(1, due))
     stalls = joinedStalls(reports)
     client = ClientEntry(joining: reports)
     service = reports.lazy.compactMap(\.service).first
@@ -64,8 +64,8 @@ extension LoadReport {
     wrongByReason = reports.reduce(into: [:]) { $0.merge($1.wrongByReason, uniquingKeysWith: +) }
     rate = Double(windows.reduce(0) { $0 + $1.answered }) / seconds
     dueRate = Double(due) / seconds
-    warmUpDue = reports.sum(\.warmUpDue)
-    warmUpErrors = reports.sum(\.warmUpErrors)
+    warmupDue = reports.sum(\.warmupDue)
+    warmupErrors = reports.sum(\.warmupErrors)
     retries = reports.sum(\.retries)
     signaturesVerified = reports.sum(\.signaturesVerified)
     passcodes = reports.sum(\.passcodes)
@@ -149,15 +149,15 @@ extension LoadReport.FlowEntry {
   fileprivate mutating func add(_ other: Self) {
     counts.add(other.counts)
     histogram.add(other.histogram)
-    p50 = histogram.percentile(50)
-    p99 = histogram.percentile(99)
+    p50Us = histogram.percentile(50)
+    p99Us = histogram.percentile(99)
   }
 }
 
 extension LoadReport.WindowEntry {
   fileprivate init(emptyAt start: Double) {
     self.start = start
-    (answered, p50, p99, maximum) = (0, 0, 0, 0)
+    (answered, p50Us, p99Us, maxUs) = (0, 0, 0, 0)
     histogram = LatencyHistogram()
   }
 
@@ -165,9 +165,9 @@ extension LoadReport.WindowEntry {
     counts.add(other.counts)
     answered += other.answered
     histogram.add(other.histogram)
-    maximum = max(maximum, other.maximum)
-    p50 = min(histogram.percentile(50), maximum)
-    p99 = min(histogram.percentile(99), maximum)
+    maxUs = max(maxUs, other.maxUs)
+    p50Us = min(histogram.percentile(50), maxUs)
+    p99Us = min(histogram.percentile(99), maxUs)
   }
 }
 
@@ -177,9 +177,9 @@ extension LoadReport.ClientEntry {
     cpuSeconds = clients.reduce(0) { $0 + $1.cpuSeconds }
     cpuShare = clients.map(\.cpuShare).max() ?? 0
     busiestThreadShare = clients.map(\.busiestThreadShare).max() ?? 0
-    cpuPerCall = cpuSeconds / Double(max(1, reports.sum(\.due) + reports.sum(\.warmUpDue))) * 1e6
-    sendLagP99 = clients.map(\.sendLagP99).max() ?? 0
-    sendLagMaximum = clients.map(\.sendLagMaximum).max() ?? 0
+    cpuUsPerCall = cpuSeconds / Double(max(1, reports.sum(\.due) + reports.sum(\.warmupDue))) * 1e6
+    sendLagP99Us = clients.map(\.sendLagP99Us).max() ?? 0
+    sendLagMaxUs = clients.map(\.sendLagMaxUs).max() ?? 0
     callsWithoutCaller = clients.reduce(0) { $0 + $1.callsWithoutCaller }
     callsWithoutPhone = clients.reduce(0) { $0 + $1.callsWithoutPhone }
   }

@@ -2,8 +2,8 @@
 
 internal import FoundationEssentials
 
-/// A run's result. As JSON it is one object; docs/LOAD.md describes the keys. A change of a key's meaning raises
-/// `schemaVersion`; new keys do not.
+/// A run's result. As JSON it is one object; docs/LOAD.md describes the keys, which are the properties' names in snake
+/// case. A change of a key's meaning raises `schemaVersion`; new keys do not.
 package struct LoadReport: Codable, Sendable, CountedByClass {
   package static let currentSchema = 1
 
@@ -36,17 +36,17 @@ package struct LoadReport: Codable, Sendable, CountedByClass {
   package var rate: Double
   package var dueRate: Double
   /// Calls of the warm-up, which count nowhere else.
-  package var warmUpDue: Int
-  package var warmUpErrors: Int
+  package var warmupDue: Int
+  package var warmupErrors: Int
 
   /// Latencies of all calls that were due, in microseconds from when they were due.
-  package var p50: Int
-  package var p90: Int
-  package var p99: Int
-  package var p999: Int
-  package var p9999: Int
-  package var maximum: Int
-  package var mean: Double
+  package var p50Us: Int
+  package var p90Us: Int
+  package var p99Us: Int
+  package var p999Us: Int
+  package var p9999Us: Int
+  package var maxUs: Int
+  package var meanUs: Double
 
   /// Empty if the scenario has one flow.
   package var flows: [FlowEntry]
@@ -70,37 +70,6 @@ package struct LoadReport: Codable, Sendable, CountedByClass {
   /// All latencies.
   package var histogram: LatencyHistogram
 
-  private enum CodingKeys: String, CodingKey {
-    case schemaVersion = "schema_version"
-    case scenario, shape, target, processes
-    case startedAt = "started_at"
-    case seconds, connections, callers, due, succeeded, wrong, failed
-    case timedOut = "timed_out"
-    case unfinished, unsent, errors
-    case failedByStatus = "failed_by_status"
-    case wrongByReason = "wrong_by_reason"
-    case targets, rate
-    case dueRate = "due_rate"
-    case warmUpDue = "warmup_due"
-    case warmUpErrors = "warmup_errors"
-    case p50 = "p50_us"
-    case p90 = "p90_us"
-    case p99 = "p99_us"
-    case p999 = "p999_us"
-    case p9999 = "p9999_us"
-    case maximum = "max_us"
-    case mean = "mean_us"
-    case flows
-    case signaturesVerified = "signatures_verified"
-    case stalls
-    case windowSeconds = "window_seconds"
-    case windows, client, service, retries, passcodes
-    case passcodeErrors = "passcode_errors"
-    case search, objectives, verdict, reasons
-    case exitCode = "exit_code"
-    case histogram
-  }
-
   /// The calls that were sent to one address: all that were due but the unsent ones.
   package struct TargetEntry: Codable, Sendable {
     package var target: String
@@ -115,12 +84,6 @@ package struct LoadReport: Codable, Sendable, CountedByClass {
     package var away: [AbsenceEntry]?
 
     package var errors: Int { wrong + failed + timedOut + unfinished }
-
-    private enum CodingKeys: String, CodingKey {
-      case target, connections, sent, succeeded, wrong, failed
-      case timedOut = "timed_out"
-      case unfinished, away
-    }
   }
 
   /// A time in which an address refused all calls.
@@ -160,22 +123,12 @@ package struct LoadReport: Codable, Sendable, CountedByClass {
     package var timedOut = 0
     package var unfinished = 0
     package var unsent = 0
-    package var p50: Int
-    package var p99: Int
-    package var maximum: Int
+    package var p50Us: Int
+    package var p99Us: Int
+    package var maxUs: Int
     package var histogram: LatencyHistogram
 
     package var errors: Int { counts.errors }
-
-    private enum CodingKeys: String, CodingKey {
-      case start, due, answered, succeeded, wrong, failed
-      case timedOut = "timed_out"
-      case unfinished, unsent
-      case p50 = "p50_us"
-      case p99 = "p99_us"
-      case maximum = "max_us"
-      case histogram
-    }
   }
 
   /// The calls of one flow.
@@ -188,21 +141,12 @@ package struct LoadReport: Codable, Sendable, CountedByClass {
     package var timedOut = 0
     package var unfinished = 0
     package var unsent = 0
-    package var p50: Int
-    package var p99: Int
+    package var p50Us: Int
+    package var p99Us: Int
     /// It has the form of the report's.
     package var histogram: LatencyHistogram
 
     package var errors: Int { counts.errors }
-
-    private enum CodingKeys: String, CodingKey {
-      case name, due, succeeded, wrong, failed
-      case timedOut = "timed_out"
-      case unfinished, unsent
-      case p50 = "p50_us"
-      case p99 = "p99_us"
-      case histogram
-    }
   }
 
   /// The client's own use of its machine, and its delays.
@@ -211,24 +155,13 @@ package struct LoadReport: Codable, Sendable, CountedByClass {
     /// Shares of all cores that the client may use, and of the busiest thread that sends; 1 is all of it.
     package var cpuShare: Double
     package var busiestThreadShare: Double
-    package var cpuPerCall: Double
-    package var sendLagP99: Int
-    package var sendLagMaximum: Int
+    package var cpuUsPerCall: Double
+    package var sendLagP99Us: Int
+    package var sendLagMaxUs: Int
     /// Calls that had to wait for one of `callers`.
     package var callsWithoutCaller: Int
     /// Calls that had to wait for a phone of their flow, for it is used by one call at a time.
     package var callsWithoutPhone = 0
-
-    private enum CodingKeys: String, CodingKey {
-      case cpuSeconds = "cpu_seconds"
-      case cpuShare = "cpu_share"
-      case busiestThreadShare = "busiest_thread_share"
-      case cpuPerCall = "cpu_us_per_call"
-      case sendLagP99 = "send_lag_p99_us"
-      case sendLagMaximum = "send_lag_max_us"
-      case callsWithoutCaller = "calls_without_caller"
-      case callsWithoutPhone = "calls_without_phone"
-    }
   }
 
   /// A service on this machine.
@@ -245,19 +178,12 @@ package struct LoadReport: Codable, Sendable, CountedByClass {
 
     package var pid: Int
     package var cpuSeconds: Double
-    package var maximumMegabytes: Double
+    package var maxMegabytes: Double
     package var samples: [Sample]
 
     package init(pid: Int, cpuSeconds: Double, samples: [Sample]) {
       (self.pid, self.cpuSeconds, self.samples) = (pid, cpuSeconds, samples)
-      maximumMegabytes = samples.map(\.megabytes).max() ?? 0
-    }
-
-    private enum CodingKeys: String, CodingKey {
-      case pid
-      case cpuSeconds = "cpu_seconds"
-      case maximumMegabytes = "max_megabytes"
-      case samples
+      maxMegabytes = samples.map(\.megabytes).max() ?? 0
     }
   }
 
@@ -265,37 +191,28 @@ package struct LoadReport: Codable, Sendable, CountedByClass {
     package struct Trial: Codable, Sendable {
       package var rate: Double
       package var isMet: Bool
-      package var succeeded: Double
+      package var succeededRate: Double
       package var errors: Int
-      package var p50: Int
-      package var p99: Int
+      package var p50Us: Int
+      package var p99Us: Int
 
       package init(_ report: LoadReport, rate: Double, isMet: Bool) {
-        (self.rate, self.isMet, succeeded) = (rate, isMet, report.rate)
-        (errors, p50, p99) = (report.errors, report.p50, report.p99)
+        (self.rate, self.isMet, succeededRate) = (rate, isMet, report.rate)
+        (errors, p50Us, p99Us) = (report.errors, report.p50Us, report.p99Us)
       }
 
       private enum CodingKeys: String, CodingKey {
-        case rate
+        case rate, succeededRate, errors, p50Us, p99Us
         case isMet = "met"
-        case succeeded = "succeeded_rate"
-        case errors
-        case p50 = "p50_us"
-        case p99 = "p99_us"
       }
     }
 
     /// The highest rate that met the objectives; `nil`: none did.
-    package var maximumRate: Double?
+    package var maxRate: Double?
     package var trials: [Trial]
 
-    package init(maximumRate: Double?, trials: [Trial]) {
-      (self.maximumRate, self.trials) = (maximumRate, trials)
-    }
-
-    private enum CodingKeys: String, CodingKey {
-      case maximumRate = "max_rate"
-      case trials
+    package init(maxRate: Double?, trials: [Trial]) {
+      (self.maxRate, self.trials) = (maxRate, trials)
     }
   }
 
@@ -353,16 +270,16 @@ extension LoadReport {
     wrongByReason = ledger.faults
     rate = Double(ledger.answered) / seconds
     dueRate = Double(counts.due) / seconds
-    warmUpDue = ledger.warmUp.due
-    warmUpErrors = ledger.warmUp.errors
+    warmupDue = ledger.warmUp.due
+    warmupErrors = ledger.warmUp.errors
     histogram = latencies
-    p50 = latencies.percentile(50)
-    p90 = latencies.percentile(90)
-    p99 = latencies.percentile(99)
-    p999 = latencies.percentile(99.9)
-    p9999 = latencies.percentile(99.99)
-    maximum = latencies.maximum
-    mean = latencies.mean
+    p50Us = latencies.percentile(50)
+    p90Us = latencies.percentile(90)
+    p99Us = latencies.percentile(99)
+    p999Us = latencies.percentile(99.9)
+    p9999Us = latencies.percentile(99.99)
+    maxUs = latencies.maximum
+    meanUs = latencies.mean
     flows = ledger.flows.map { FlowEntry($0) }
     stalls = ledger.stalls.map { StallEntry(start: $0.start.inSeconds, seconds: $0.duration.inSeconds) }
     windowSeconds = ledger.windowWidth.inSeconds
@@ -376,8 +293,8 @@ extension LoadReport {
   package func value(of metric: Objective.Metric) -> Double {
     switch metric {
     case .percentile(let percentile): Double(histogram.percentile(percentile))
-    case .mean: mean
-    case .maximum: Double(maximum)
+    case .mean: meanUs
+    case .maximum: Double(maxUs)
     case .errors: Double(errors)
     case .errorShare: due == 0 ? 0 : Double(errors) / Double(due)
     case .rate: rate
@@ -389,6 +306,7 @@ extension LoadReport {
   /// One line.
   package var json: String {
     let encoder = JSONEncoder()
+    encoder.keyEncodingStrategy = .convertToSnakeCase
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     // No number in a report is infinite, which JSON could not express.
     guard let data = try? encoder.encode(self) else { preconditionFailure("a report has a number that JSON lacks") }
@@ -398,6 +316,7 @@ extension LoadReport {
   /// Reads reports, one on each line, or a single one that is spread over lines.
   package static func reports(fromJSON text: String) throws -> [LoadReport] {
     let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
     if let report = try? decoder.decode(LoadReport.self, from: Data(text.utf8)) { return [report] }
     return try text.split(separator: "\n").filter { $0.contains { !$0.isWhitespace } }.map { line in
       try decoder.decode(LoadReport.self, from: Data(line.utf8))
@@ -410,9 +329,9 @@ extension LoadReport.WindowEntry {
     self.start = start
     answered = window.answered
     histogram = window.latencies
-    p50 = histogram.percentile(50)
-    p99 = histogram.percentile(99)
-    maximum = histogram.maximum
+    p50Us = histogram.percentile(50)
+    p99Us = histogram.percentile(99)
+    maxUs = histogram.maximum
     counts = window.counts
   }
 }
@@ -435,8 +354,8 @@ extension LoadReport.TargetEntry {
 extension LoadReport.FlowEntry {
   fileprivate init(_ books: FlowBooks) {
     name = books.name
-    p50 = books.latencies.percentile(50)
-    p99 = books.latencies.percentile(99)
+    p50Us = books.latencies.percentile(50)
+    p99Us = books.latencies.percentile(99)
     histogram = books.latencies
     counts = books.counts
   }
@@ -448,9 +367,9 @@ extension LoadReport.ClientEntry {
     cpuSeconds = use.cpuSeconds
     cpuShare = use.cpuShare
     busiestThreadShare = min(1, use.threadShare)
-    cpuPerCall = ended == 0 ? 0 : use.cpuSeconds / Double(ended) * 1e6
-    sendLagP99 = ledger.sendLag.percentile(99)
-    sendLagMaximum = ledger.sendLag.maximum
+    cpuUsPerCall = ended == 0 ? 0 : use.cpuSeconds / Double(ended) * 1e6
+    sendLagP99Us = ledger.sendLag.percentile(99)
+    sendLagMaxUs = ledger.sendLag.maximum
     callsWithoutCaller = ledger.callsWithoutCaller
   }
 }

@@ -47,7 +47,9 @@ extension LoadReport {
   }
 
   private var latencyRows: [String] {
-    let columns = [("p50", p50), ("p90", p90), ("p99", p99), ("p99.9", p999), ("p99.99", p9999), ("max", maximum)]
+    let columns = [
+      ("p50", p50Us), ("p90", p90Us), ("p99", p99Us), ("p99.9", p999Us), ("p99.99", p9999Us), ("max", maxUs),
+    ]
     let width = 11
     return [
       columns.map { $0.0.padded(to: width) }.joined(), columns.map { $0.1.asTime.padded(to: width) }.joined(),
@@ -65,7 +67,7 @@ extension LoadReport {
     return [line("flow", columns)]
       + flows.map { flow in
         let counts = [flow.due, flow.succeeded, flow.errors, flow.unsent].map(\.grouped)
-        return line(flow.name, counts + [flow.p50.asTime, flow.p99.asTime])
+        return line(flow.name, counts + [flow.p50Us.asTime, flow.p99Us.asTime])
       } + [""]
   }
 
@@ -82,10 +84,10 @@ extension LoadReport {
 
   private var clientRows: [String] {
     var rows = [
-      "client: \(client.cpuPerCall.fixed(1)) µs CPU per call, \((client.cpuShare * 100).fixed(0)) % of its cores, "
-        + "sent late by p99 \(client.sendLagP99.asTime), max \(client.sendLagMaximum.asTime)"
+      "client: \(client.cpuUsPerCall.fixed(1)) µs CPU per call, \((client.cpuShare * 100).fixed(0)) % of its cores, "
+        + "sent late by p99 \(client.sendLagP99Us.asTime), max \(client.sendLagMaxUs.asTime)"
     ]
-    if warmUpDue > 0 { rows.append("warm-up: \(warmUpDue.grouped) calls, \(warmUpErrors.grouped) errors") }
+    if warmupDue > 0 { rows.append("warm-up: \(warmupDue.grouped) calls, \(warmupErrors.grouped) errors") }
     if signaturesVerified > 0 { rows.append("signatures of tokens verified: \(signaturesVerified.grouped)") }
     if retries > 0 { rows.append("requests repeated by the client: \(retries.grouped)") }
     if passcodes + passcodeErrors > 0 {
@@ -96,7 +98,7 @@ extension LoadReport {
 
   private var serviceRows: [String] {
     service.map {
-      ["service: process \($0.pid), \($0.cpuSeconds.fixed(2)) s CPU, at most \($0.maximumMegabytes.fixed(0)) MB"]
+      ["service: process \($0.pid), \($0.cpuSeconds.fixed(2)) s CPU, at most \($0.maxMegabytes.fixed(0)) MB"]
     } ?? []
   }
 
@@ -104,10 +106,10 @@ extension LoadReport {
     guard let search else { return [] }
     let trials = search.trials.map { trial in
       "  \(trial.rate.fixed(0).padded(to: 8))/s  \(trial.isMet ? "met   " : "missed")"
-        + "  p50 \(trial.p50.asTime), p99 \(trial.p99.asTime), errors \(trial.errors.grouped)"
+        + "  p50 \(trial.p50Us.asTime), p99 \(trial.p99Us.asTime), errors \(trial.errors.grouped)"
     }
     return ["", "trials:"] + trials
-      + [search.maximumRate.map { "highest rate: \($0.fixed(0))/s" } ?? "no rate meets the objectives"]
+      + [search.maxRate.map { "highest rate: \($0.fixed(0))/s" } ?? "no rate meets the objectives"]
   }
 
   private var objectiveRows: [String] {

@@ -137,7 +137,7 @@ extension Console {
   func standing(of request: HTTPRequest) -> Standing {
     guard let id = ConsoleCookie.session(in: request)?.id, !id.isEmpty else { return .stranger(nil) }
     guard id.utf8.count <= ConsoleCookie.maximumBytes, let key = ids.key(of: id) else {
-      service.refuseOperator(.sessionForged, nil, by: peer(of: request))
+      service.refuseOperator(.operatorSessionForged, nil, by: peer(of: request))
       return .stranger(.sessionEnded)
     }
     let (use, register) = state.withLock { state in
@@ -150,7 +150,7 @@ extension Console {
     case .ended: return .stranger(.sessionEnded)
     case .moved(let session):
       service.refuseOperator(
-        .sessionMoved, register?[session.operatorName]?.caller, claimedOperator: session.operatorName,
+        .operatorSessionMoved, register?[session.operatorName]?.caller, claimedOperator: session.operatorName,
         by: peer(of: request))
       return .stranger(.sessionMoved)
     case .session(let session):
@@ -216,7 +216,7 @@ extension Console {
   func forged(_ request: HTTPRequest, by standing: Standing) -> HTTPResponse {
     var caller: IdentifiedCaller?
     if case .signedIn(let account, _, _) = standing { caller = account.caller }
-    service.refuseOperator(.requestForged, caller, by: peer(of: request))
+    service.refuseOperator(.operatorRequestForged, caller, by: peer(of: request))
     let reader = reader(of: request)
     let sentences = [reader(.forgedForm)] + (isOwn(request) ? [] : [reader(.hostRemedy)])
     let page = Page.message(reader, .refused, sentences, back: (.backToSearch, ConsolePath.home))

@@ -48,18 +48,18 @@ extension Console {
     switch state.withLock({ $0.signIns.attempt(attempt.counted, at: .now()) }) {
     case .verify: break
     case .locked(let wait):
-      service.refuseOperator(.locked, nil, claimedOperator: attempt.known?.name, by: peer(of: request))
+      service.refuseOperator(.operatorLocked, nil, claimedOperator: attempt.known?.name, by: peer(of: request))
       let minutes = max(1, Int((wait.components.seconds + 59) / 60))
       let notice: Phrase = minutes == 1 ? .signInLockedForMinute : .signInLocked
       return signInPage(request, to: attempt.page, notice, minutes: minutes, .tooManyRequests)
     case .crowded:
-      service.refuseOperator(.locked, nil, claimedOperator: attempt.known?.name, by: peer(of: request))
+      service.refuseOperator(.operatorLocked, nil, claimedOperator: attempt.known?.name, by: peer(of: request))
       return signInPage(request, to: attempt.page, .signInBusy, .unavailable)
     }
     switch await passwords.verdict(on: attempt.password, by: attempt.hash, isFamiliar: attempt.browser != nil) {
     case .right: return await accept(attempt, request)
     case .wrong:
-      service.refuseOperator(.passwordWrong, nil, claimedOperator: attempt.known?.name, by: peer(of: request))
+      service.refuseOperator(.operatorPasswordWrong, nil, claimedOperator: attempt.known?.name, by: peer(of: request))
       return signInPage(request, to: attempt.page, .signInFailed, .forbidden)
     case .busy, .failed:
       state.withLock { $0.signIns.withdrawn(attempt.counted, at: .now()) }

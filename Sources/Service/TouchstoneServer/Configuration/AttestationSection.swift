@@ -2,8 +2,8 @@
 
 internal import SettingFiles
 internal import TouchstoneAttestation
-internal import TouchstonePolicy
-internal import TouchstoneService
+package import TouchstonePolicy
+package import TouchstoneService
 internal import TouchstoneStore
 
 struct AttestationFiles: Hashable {
@@ -136,7 +136,7 @@ extension ProcessConfiguration {
   /// As the setting `attestation.roots.apple` does.
   package mutating func trustAppAttest(byRootsIn file: String) { attestation.appleRoots = file }
 
-  func loadAttestationTrust(at now: UnixTime = systemTime()) throws(Failure) -> AttestationTrust {
+  package func loadAttestationTrust(at now: UnixTime = systemTime()) throws(Failure) -> AttestationTrust {
     var trust = AttestationTrust()
     trust.refusesWhenTooOld = attestation.refusesWhenTooOld
     trust.roots = try loadRoots(attestation.androidRoots, AttestationFiles.rootsSetting, &trust.dates)

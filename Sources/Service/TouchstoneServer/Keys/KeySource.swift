@@ -57,14 +57,6 @@ package enum KeySource: Sendable {
     return try load()
   }
 
-  private func failing(_ body: () throws(KeyRingError) -> KeyRing) throws(Failure) -> KeyRing {
-    do throws(KeyRingError) {
-      return try body()
-    } catch {
-      throw Failure(error)
-    }
-  }
-
   private func isFile(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG

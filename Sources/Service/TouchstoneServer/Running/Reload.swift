@@ -89,12 +89,11 @@ struct Reload {
 extension RunningService {
   /// The names of settings and nothing of their values: the log is for all auditors.
   fileprivate func appendReloaded(because cause: ReloadCause, _ changedFiles: [String]) {
-    var details = [EventDetail(key: "cause", value: cause.rawValue)]
-    if !changedFiles.isEmpty { details.append(EventDetail(key: "files", value: changedFiles.joined(separator: ", "))) }
-    let event = EventDraft(
-      time: systemTime(), kind: "configuration.reloaded", applicationID: "", caller: "operator", details: details)
-    store.store.commit(ChangeSet(events: [event])) { [logger] result in
-      guard case .failure(let error) = result else { return }
+    let event = EventDraft.ofOperator(
+      "configuration.reloaded", at: systemTime(),
+      changedFiles.isEmpty
+        ? ["cause": cause.rawValue] : ["cause": cause.rawValue, "files": changedFiles.joined(separator: ", ")])
+    store.store.append(event) { [logger] error in
       logger.warning("the audit log has no event of the reload", metadata: ["error": "\(error.message)"])
     }
   }
@@ -103,48 +102,36 @@ extension RunningService {
 extension Reload {
   /// An emptied or half-written file must not open the service.
   private func requireNothingVanished(from read: ProcessConfiguration) throws(Failure) {
-    let (before, after) = (served.attestation, read.attestation)
-    let vanished = [
-      (
-        "section callers", served.service.callers != nil && read.service.callers == nil,
-        "every process on this machine may call"
-      ),
-      (
-        "section applications", !served.service.applications.isEmpty && read.service.applications.isEmpty,
-        "no key needs a proof"
-      ),
-      (
-        "setting \(AttestationFiles.rootsSetting)", before.androidRoots != nil && after.androidRoots == nil,
-        "Google's roots are trusted"
-      ),
-      (
-        "setting \(AttestationFiles.appleRootsSetting)", before.appleRoots != nil && after.appleRoots == nil,
-        "Apple's root is trusted"
-      ),
-      (
-        "setting \(AttestationFiles.revokedSetting)", before.androidRevoked != nil && after.androidRevoked == nil,
-        "revoked certificates count"
-      ),
-      (
-        "setting \(AttestationFiles.metadataSetting)", before.metadata != nil && after.metadata == nil,
-        "revoked authenticators count"
-      ),
-      (
-        "setting \(AttestationFiles.authenticatorRootsSetting)",
-        before.authenticatorRoots != nil && after.authenticatorRoots == nil, "their certificates prove nothing"
-      ),
-      (
-        "setting \(AttestationFiles.metadataRootsSetting)", before.metadataRoots != nil && after.metadataRoots == nil,
-        "GlobalSign's roots are trusted"
-      ),
-    ]
-    for (name, isGone, consequence) in vanished where isGone {
-      throw Failure(
-        kind: .badConfiguration,
-        message: """
-          the configuration has no \(name) any more, and without it \(consequence): put it back, or restart the service if \
-          this is meant
-          """)
+    var vanished: [(name: String, consequence: String)] = []
+    if served.service.callers != nil, read.service.callers == nil {
+      vanished.append(("section callers", "every process on this machine may call"))
+    }
+    if !served.service.applications.isEmpty, read.service.applications.isEmpty {
+      vanished.append(("section applications", "no key needs a proof"))
+    }
+    let present = Set(read.attestation.namedFiles.map(\.setting))
+    for (setting, _) in served.attestation.namedFiles where !present.contains(setting) {
+      vanished.append(("setting \(setting)", AttestationFiles.consequence(without: setting)))
+    }
+    guard let (name, consequence) = vanished.first else { return }
+    throw Failure(
+      kind: .badConfiguration,
+      message: """
+        the configuration has no \(name) any more, and without it \(consequence): put it back, or restart the service if \
+        this is meant
+        """)
+  }
+}
+
+extension AttestationFiles {
+  fileprivate static func consequence(without setting: String) -> String {
+    switch setting {
+    case rootsSetting: "Google's roots are trusted"
+    case appleRootsSetting: "Apple's root is trusted"
+    case revokedSetting: "revoked certificates count"
+    case metadataSetting: "revoked authenticators count"
+    case metadataRootsSetting: "GlobalSign's roots are trusted"
+    default: "their certificates prove nothing"
     }
   }
 }

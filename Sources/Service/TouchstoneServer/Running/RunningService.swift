@@ -20,31 +20,19 @@ package final class RunningService: Sendable {
   /// The HTTP server's URLs, in the same order.
   package var urls: [String] { http?.urls ?? [] }
   /// The text of all metrics, for Prometheus (docs/METRICS.md). It waits for nothing, and may be read on any thread.
-  package let metrics: @Sendable () -> String
-  let meters: ServerMeters
-  private let listeners: [Listener]
-  private let tls: RPCServerTLS?
-  private let tlsSettings: TLSSettings?
-  private let service: TouchstoneService
+  package var metrics: @Sendable () -> String { { [registry = meters.registry] in registry.text() } }
+  var meters: ServerMeters { prepared.meters }
+  /// The files of the configuration, from before they were read.
+  var files: FileSnapshot { prepared.files }
+  var log: LogOutput? { process.log }
+  var logger: Logger { process.logger }
+  let store: OpenStore
+  private let process: StartedProcess
+  private let prepared: PreparedStart
+  private let parts: ServiceParts
+  private let upkeep: Upkeep
   private let server: RPCServer
   private let http: HTTPService?
-  private let console: Console
-  let store: OpenStore
-  /// The files of the configuration, from before they were read.
-  let files: FileSnapshot
-  private let pepperCheck: [UInt8]
-  private let auditKeyring: AuditKeyring
-  private let accountSigning: AccountSigning
-  private let sweeping: Sweeping
-  private let archiving: Archiving?
-  private let logVerifying: LogVerifying
-  private let clockWatching: ClockWatching?
-  private let trustWatching: TrustWatching
-  /// `nil`: no call is traced.
-  private let tracing: Tracing?
-  /// `nil`: the log is another one's (tests).
-  let log: LogOutput?
-  let logger: Logger
 
   package static var machineCores: Int { Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
@@ -59,32 +47,11 @@ package final class RunningService: Sendable {
     version: String = "unknown",
     clock: @escaping ServiceEnvironment.Clock = systemTime
   ) throws(Failure) -> RunningService {
-    let listeners = try Listener.all(of: configuration)
-    for listener in listeners {
-      try listener.require(
-        callers: configuration.service.callers, allowsPlaintext: configuration.allowsPlaintextBeyondLoopback)
-    }
-    let httpListeners = try HTTPListener.all(of: configuration)
-    let files = configuration.files(configuration.tls)
-    let tls = try configuration.loadTLS()
-    let tracing = try Tracing(configuration, version: version, logger: logger)
-    var configuration = configuration
-    configuration.service.attestationTrust = try configuration.loadAttestationTrust(at: clock())
-    configuration.logWarnings(logger)
-    let descriptors = DescriptorLimit.raised()
-    let meters = ServerMeters(
-      registry: MetricRegistry { family in
-        logger.warning(
-          "a series of a metric was not made, because its family is full or unknown: report it as a mistake in the service",
-          metadata: ["family": "\(family)"])
-      })
-    let store = try configuration.storeLocation.open(observer: meters.storeObserver, logger: logger)
+    let process = StartedProcess(logger: logger, log: log, cores: cores, version: version, clock: clock)
+    let prepared = try PreparedStart(configuration, in: process)
+    let store = try configuration.storeLocation.open(observer: prepared.meters.storeObserver, logger: logger)
     do throws(Failure) {
-      let service = try start(
-        configuration, files, on: store, listeners, httpListeners, tls, descriptors, meters, tracing,
-        logger: logger, log: log, cores: cores, version: version, clock: clock)
-      meters.registry.observeProcess(version: version)
-      return service
+      return try RunningService(prepared, on: store, in: process)
     } catch {
       // The process ends next, and SQLite removes its write-ahead log only if the database is closed before that.
       let _: Void? = try? answer { done in store.store.close { done(.success(())) } }
@@ -92,108 +59,39 @@ package final class RunningService: Sendable {
     }
   }
 
-  private static func start(
-    _ configuration: ProcessConfiguration, _ files: FileSnapshot, on opened: OpenStore,
-    _ listeners: [Listener], _ httpListeners: [HTTPListener], _ tls: RPCServerTLS?, _ descriptors: DescriptorLimit?,
-    _ meters: ServerMeters, _ tracing: Tracing?, logger: Logger, log: LogOutput?, cores: Int, version: String,
-    clock: @escaping ServiceEnvironment.Clock
-  ) throws(Failure) -> RunningService {
-    let store = opened.store
-    let eventLoops = configuration.shards == 0 ? cores : configuration.shards
-    let keys = try configuration.keySource.load(for: store, mayCreate: configuration.mayMakeKeys)
-    // A start that fails before prints its failure alone.
-    logger.notice("starting", metadata: ["version": "\(version)"])
-    logger.notice("keys loaded", metadata: ["keys": "\(keys.summary)", "from": "\(configuration.keySource.name)"])
-    if keys.audit == nil {
-      logger.warning(
-        """
-        there is no audit key, so erased and archived events are accounted for without a signature: add one where the keys \
-        are (`touchstone keys rotate DIRECTORY audit --after 1h`)
-        """)
-    }
-    let auditKeyring = AuditKeyring(keys.audit)
-    let accountSigning = try AccountSigning(store: store, keyring: auditKeyring, logger: logger)
-    var environment = ServiceEnvironment(cores: cores, clock: clock)
-    environment.metrics = meters.registry
-    environment.tracer = tracing?.tracer
-    environment.decisions = log
-    environment.version = version
-    logger.notice("signatures are verified", metadata: ["by": "\(environment.signatures.name)"])
-    let service = TouchstoneService(
-      configuration: configuration.service, store: store, keys: keys, eventLoopCount: eventLoops + 1, logger: logger,
-      environment: environment)
-    // The last event loop is the console's.
-    let console = Console(
-      configuration.consoleSettings, service: service, eventLoop: eventLoops, ids: SessionIDs(pepper: keys.pepper),
-      browsers: BrowserProofs(pepper: keys.pepper), url: configuration.consoleURL,
-      secrets: SecretWorkers(threads: 1, niceness: SecretWorkers.operators), clock: clock,
-      health: ConsoleHealthReading(
-        service: service, store: opened, place: configuration.storeLocation.description, meters: meters, tls: tls,
-        version: version
-      ).read)
-    var serverConfiguration = RPCServerConfiguration()
-    serverConfiguration.eventLoops = eventLoops
-    // The codec would refuse larger messages.
-    serverConfiguration.maxRequestMessageBytes = DecodingLimits.default.maximumBytes
-    serverConfiguration.handlersAdmitCalls = true
-    serverConfiguration.overloadError = TouchstoneService.overloadError
-    serverConfiguration.shedding?.handlerTarget = handlerTarget
-    configuration.limits.apply(to: &serverConfiguration)
-    let descriptorLog = DescriptorLog(logger)
-    var httpConfiguration = HTTPServerConfiguration()
-    httpConfiguration.onOutOfDescriptors = { descriptorLog.ranOut() }
-    httpConfiguration.onHandshakeFailure = { client, failure in
-      service.handshakeFailed(from: client, failure)
-    }
-    if let descriptors {
-      let connections = descriptors.httpConnections(wanted: httpConfiguration.limits.connections)
-      httpConfiguration.limits.connections = connections
-      descriptors.bound(&serverConfiguration, beside: httpListeners.count * connections, logger: logger)
-    }
-    serverConfiguration.onOutOfDescriptors = { descriptorLog.ranOut() }
-    serverConfiguration.onHandshakeFailure = { client, failure in service.handshakeFailed(from: client, failure) }
-    let router = service.router
-    let running = (0..<eventLoops).map { _ in RunningCallCount() }
-    meters.registry.observe(running)
-    serverConfiguration.observer = { eventLoop in
-      CallMeters(meters.registry, paths: router.paths, running: running[eventLoop])
-    }
-    let server = RPCServer(configuration: serverConfiguration, router: router) { service.roundEnded(on: $0) }
-    let archiving = try configuration.retention.map { settings throws(Failure) in
-      try Archiving(store: store, settings: settings, logger: logger, observer: meters.archiving)
-    }
+  private init(_ prepared: PreparedStart, on store: OpenStore, in process: StartedProcess) throws(Failure) {
+    (self.prepared, self.store, self.process) = (prepared, store, process)
+    let (configuration, meters) = (prepared.configuration, prepared.meters)
+    parts = try ServiceParts(prepared, on: store, in: process)
+    let service = parts.service
+    let settings = prepared.serverConfigurations(for: service, eventLoops: parts.eventLoops, logger: process.logger)
+    server = RPCServer(configuration: settings.rpc, router: service.router) { service.roundEnded(on: $0) }
     // Before the service is SERVING.
-    let sweeping = try Sweeping(
-      store: store, logger: logger,
-      observer: Sweeping.Observer(
-        begins: {
-          accountSigning.look()
-          store.eventChainHead { meters.noteHead($0) }
-        },
-        storeFailed: { service.storeFailed() }, clockChecked: { service.clockChecked(isUsable: $0) },
-        ended: { meters.noteSweep(isDone: $0) }))
+    let early = try EarlyUpkeep(prepared, parts, on: store.store, logger: process.logger)
     // Its addresses are taken before callers are served, and its clients served after: an address in use leaves nothing
     // half-started.
-    let http = try HTTPService(
-      on: httpListeners, tls: tls,
+    http = try HTTPService(
+      on: prepared.httpListeners, tls: prepared.tls,
       routes: HTTPRoutes(
         service: service, issuer: configuration.service.issuer, metrics: RenderedMetrics(meters.registry.text),
-        console: console),
-      configuration: httpConfiguration)
-    let addresses = try listen(on: listeners, server, tls)
+        console: parts.console),
+      configuration: settings.http)
+    addresses = try Self.listen(on: prepared.listeners, server, prepared.tls)
     try http?.begin()
-    return RunningService(
-      addresses: addresses, listeners: listeners, files: files, tls: tls, tlsSettings: configuration.tls,
-      service: service,
-      server: server, http: http, console: console, store: opened, auditKeyring: auditKeyring,
-      accountSigning: accountSigning, sweeping: sweeping,
-      archiving: archiving,
-      trustWatching: TrustWatching(configuration.service.attestationTrust, store: store, clock: clock, logger: logger),
-      pepperCheck: keys.pepper.check, meters: meters, tracing: tracing, log: log, logger: logger)
+    upkeep = Upkeep(early, prepared, parts, on: store, in: process)
+    observe()
   }
 
-  /// The target for a call's time: many times a commit's, so that only calls in a queue take longer.
-  private static let handlerTarget = Duration.milliseconds(100)
+  private func observe() {
+    let registry = meters.registry
+    registry.observe(parts.service)
+    registry.observe(server, prepared.tls)
+    registry.observe(store)
+    registry.observe(upkeep.trustWatching)
+    if let tracing = prepared.tracing { registry.observe(tracing) }
+    if let log { registry.observe(log) }
+    registry.observeProcess(version: process.version)
+  }
 
   private static func listen(
     on listeners: [Listener], _ server: RPCServer, _ tls: RPCServerTLS?
@@ -209,49 +107,6 @@ package final class RunningService: Sendable {
     return addresses
   }
 
-  private init(
-    addresses: [SocketAddress], listeners: [Listener], files: FileSnapshot, tls: RPCServerTLS?,
-    tlsSettings: TLSSettings?,
-    service: TouchstoneService, server: RPCServer, http: HTTPService?, console: Console, store: OpenStore,
-    auditKeyring: AuditKeyring, accountSigning: AccountSigning, sweeping: Sweeping, archiving: Archiving?,
-    trustWatching: TrustWatching, pepperCheck: [UInt8], meters: ServerMeters, tracing: Tracing?, log: LogOutput?,
-    logger: Logger
-  ) {
-    self.meters = meters
-    metrics = { [registry = meters.registry] in registry.text() }
-    self.addresses = addresses
-    self.listeners = listeners
-    self.files = files
-    self.tls = tls
-    self.tlsSettings = tlsSettings
-    self.service = service
-    self.server = server
-    self.http = http
-    self.console = console
-    self.store = store
-    self.tracing = tracing
-    self.log = log
-    self.logger = logger
-    self.pepperCheck = pepperCheck
-    self.archiving = archiving
-    self.trustWatching = trustWatching
-    self.sweeping = sweeping
-    self.auditKeyring = auditKeyring
-    self.accountSigning = accountSigning
-    self.logVerifying = LogVerifying(
-      store: store.store, auditKeyring: auditKeyring, logger: logger,
-      observer: { meters.noteVerification(isIntact: $0) })
-    self.clockWatching = store.clockDifference.map {
-      ClockWatching(difference: $0, logger: logger, noted: { meters.clockOffset.set($0.inSeconds) })
-    }
-    meters.registry.observe(service)
-    meters.registry.observe(server, tls)
-    meters.registry.observe(store)
-    meters.registry.observe(trustWatching)
-    if let tracing { meters.registry.observe(tracing) }
-    if let log { meters.registry.observe(log) }
-  }
-
   /// Replaces policies, callers, and what proofs of keys must lead to and applications demand of them, and reads
   /// certificates and keys again from the same files. Evaluations that began under another revision of their policy
   /// become void (R36), and so do those of removed callers (R34), and everything that was made with a removed key. If
@@ -260,47 +115,42 @@ package final class RunningService: Sendable {
   /// Returns the ids of the keys.
   func reload(_ configuration: ProcessConfiguration) throws(Failure) -> String {
     let callers = configuration.service.callers
-    for listener in listeners {
+    for listener in prepared.listeners {
       try listener.require(callers: callers, allowsPlaintext: configuration.allowsPlaintextBeyondLoopback)
     }
     let attestationTrust = try configuration.loadAttestationTrust()
-    try attestationTrust.requireMetadata(noOlderThan: service.metadataNumber)
+    try attestationTrust.requireMetadata(noOlderThan: parts.service.metadataNumber)
     let keys = try configuration.keySource.load()
-    guard Pepper.areEqual(keys.pepper.check, pepperCheck) else {
+    guard Pepper.areEqual(keys.pepper.check, parts.pepperCheck) else {
       throw Failure(
         kind: .unusableKeys,
         message: "\(configuration.keySource.name): the pepper differs from the one with which this service runs")
     }
-    do throws(RPCTLSError) {
-      try tlsSettings?.requireProtection()
-      try tls?.reload()
-    } catch {
-      throw Failure(error)
+    try failing { () throws(RPCTLSError) in
+      try prepared.configuration.tls?.requireProtection()
+      try prepared.tls?.reload()
     }
+    let service = parts.service
     service.replaceKeys(keys)
     service.replaceAttestationTrust(attestationTrust)
-    trustWatching.replace(attestationTrust)
+    upkeep.trustWatching.replace(attestationTrust)
     service.replaceApplications(configuration.service.applications)
     configuration.logWarnings(logger)
-    auditKeyring.replace(keys.audit)
-    accountSigning.keysChanged()
+    parts.auditKeyring.replace(keys.audit)
+    parts.accountSigning.keysChanged()
     service.replacePolicies(configuration.service.policies)
     service.replaceCallers(callers)
     if let vendors = configuration.service.vendors { service.replaceVendors(vendors) }
-    console.replace(configuration.consoleSettings)
+    parts.console.replace(configuration.consoleSettings)
     return keys.summary
   }
 
   /// Refuses new calls, lets the running ones finish, then closes the store.
   package func stop(grace: Duration, completion: @escaping @Sendable () -> Void) {
-    sweeping.cancel()
-    logVerifying.cancel()
-    clockWatching?.cancel()
-    trustWatching.cancel()
-    archiving?.cancel()
+    upkeep.cancel()
     // Before its clients are told to leave, so that load balancers send no new ones.
-    service.beginDraining()
-    let close: @Sendable () -> Void = { [store, meters, tracing, logger] in
+    parts.service.beginDraining()
+    let close: @Sendable () -> Void = { [store, meters, tracing = prepared.tracing, logger] in
       meters.registry.dropReadings()
       store.store.close {
         store.logWhatWasWritten(logger)
@@ -308,7 +158,7 @@ package final class RunningService: Sendable {
         tracing.exporter.stop(completion: completion)
       }
     }
-    let finish: @Sendable () -> Void = { [archiving] in
+    let finish: @Sendable () -> Void = { [archiving = upkeep.archiving] in
       guard let archiving else { return close() }
       archiving.whenIdle(close)
     }
@@ -346,7 +196,7 @@ extension AttestationTrust {
 }
 
 extension ProcessConfiguration {
-  fileprivate func logWarnings(_ logger: Logger) {
+  func logWarnings(_ logger: Logger) {
     for warning in warnings { logger.warning("\(warning)") }
   }
 }

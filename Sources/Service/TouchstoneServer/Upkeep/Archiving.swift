@@ -20,29 +20,24 @@ final class Archiving: Sendable {
   private static let intervals = Duration.seconds(1)...Duration.seconds(60)
   private static let intervalsPerAge = 8
 
-  /// The queue guards the timer. Cancelling is safe from any thread.
-  private nonisolated(unsafe) let timer: any DispatchSourceTimer
-  private let queue = DispatchQueue(label: "touchstone.archiver")
-  private let round: ArchivingRound
+  private let archiver: EventArchiver
+  private let store: any Store
+  private let age: Duration
+  private let logger: Logger
+  private let observer: Observer
+  private let repeating: Repeating
+  private let isCancelled = Atomic<Bool>(false)
+  private let alarm: Mutex<Alarm>
 
   init(
     store: any Store, settings: RetentionSettings, logger: Logger, observer: Observer = Observer()
   ) throws(Failure) {
-    let archiver = EventArchiver(store: store, directory: settings.archive)
-    do throws(ArchiveError) {
-      try archiver.prepare()
-    } catch {
-      throw Failure(error)
-    }
-    round = ArchivingRound(
-      archiver: archiver, store: store, age: settings.age, logger: logger, observer: observer)
-    let interval = Self.interval(age: settings.age)
-    timer = DispatchSource.makeTimerSource(queue: queue)
-    timer.schedule(
-      deadline: .now() + .seconds(Int(interval.components.seconds)),
-      repeating: .seconds(Int(interval.components.seconds)))
-    timer.setEventHandler { [round] in round.run() }
-    timer.activate()
+    (self.store, self.logger, self.observer, age) = (store, logger, observer, settings.age)
+    archiver = EventArchiver(store: store, directory: settings.archive)
+    alarm = Mutex(Self.alarm(age: age))
+    repeating = Repeating(every: Self.interval(age: age), label: "archiver", qos: .unspecified)
+    try failing { [archiver] () throws(ArchiveError) in try archiver.prepare() }
+    repeating.begin { [weak self] in self?.archiveAll() }
   }
 
   /// The time between two checks of the log.
@@ -50,62 +45,43 @@ final class Archiving: Sendable {
     min(max(age / intervalsPerAge, intervals.lowerBound), intervals.upperBound)
   }
 
+  /// The report comes when events are much older than they should be, or after an hour, and then daily.
+  static func alarm(age: Duration) -> Alarm {
+    Alarm(patience: min(age, .seconds(60 * 60)), reminderInterval: .seconds(24 * 60 * 60))
+  }
+
   /// Begins no other file.
   func cancel() {
-    timer.cancel()
-    round.cancel()
+    repeating.cancel()
+    isCancelled.store(true, ordering: .relaxed)
   }
 
   /// Calls `completion` when the present file is finished and the archiving claim is returned, so that other replicas
   /// may archive.
   func whenIdle(_ completion: @escaping @Sendable () -> Void) {
-    queue.async(execute: completion)
-  }
-}
-
-/// Archives events into as many files as they need.
-private final class ArchivingRound: Sendable {
-  private let archiver: EventArchiver
-  private let store: any Store
-  private let age: Duration
-  private let logger: Logger
-  private let observer: Archiving.Observer
-  private let isCancelled = Atomic<Bool>(false)
-  private let failing: Mutex<ArchivingFailure>
-
-  init(archiver: EventArchiver, store: any Store, age: Duration, logger: Logger, observer: Archiving.Observer) {
-    self.observer = observer
-    self.archiver = archiver
-    self.store = store
-    self.age = age
-    self.logger = logger
-    failing = Mutex(ArchivingFailure(age: age))
+    repeating.queue.async(execute: completion)
   }
 
-  func cancel() {
-    isCancelled.store(true, ordering: .relaxed)
-  }
-
-  /// Runs on a queue of its own, because it waits for the store and the disk.
-  func run() {
+  /// Archives events into as many files as they need.
+  private func archiveAll() {
     do throws(ArchiveError) {
       var outcome = try archive()
       while case .archived(let file, _, _) = outcome, !isCancelled.load(ordering: .relaxed) {
         logger.info("events were archived", metadata: ["file": "\(file)"])
         observer.archivedFile()
-        failing.withLock { $0.ended() }
+        alarm.withLock { $0.ended() }
         outcome = try archive()
       }
       // A busy replica may fail in the same way.
       guard outcome != .busy else { return }
-      failing.withLock { $0.ended() }
+      alarm.withLock { $0.ended() }
       observer.ended(true)
     } catch {
       guard !isCancelled.load(ordering: .relaxed) else { return }
       observer.ended(false)
       logger.warning("archiving events failed", metadata: ["error": "\(error.message)"])
       let now = systemTime()
-      if let since = failing.withLock({ $0.failed(at: now) }) { tell(error, since: since, at: now) }
+      if let report = alarm.withLock({ $0.failed(at: now) }) { tell(error, since: report.since, at: now) }
     }
   }
 
@@ -117,47 +93,7 @@ private final class ArchivingRound: Sendable {
   private func tell(_ error: ArchiveError, since: UnixTime, at now: UnixTime) {
     logger.error(
       "events that should be archived stay in the log", metadata: ["error": "\(error.message)"])
-    let changeSet = ChangeSet(events: [error.code.event(since: since, at: now)])
-    if case .failure = blockingAnswer(of: { store.commit(changeSet, completion: $0) }) {
-      failing.withLock { $0.notTold() }
-    }
-  }
-}
-
-/// Archiving that keeps failing, and the time at which to report it.
-struct ArchivingFailure {
-  /// The report comes when events are much older than they should be, or after this time.
-  private static let longestPatience = Duration.seconds(60 * 60)
-  private static let reminderInterval = Duration.seconds(24 * 60 * 60)
-
-  private let patience: Duration
-  private var since: UnixTime?
-  private var due: UnixTime?
-
-  init(age: Duration) {
-    patience = min(age, Self.longestPatience)
-  }
-
-  /// Returns the time of the first failure if the failure must be reported now.
-  mutating func failed(at now: UnixTime) -> UnixTime? {
-    guard let since, let due else {
-      self.since = now
-      due = now + patience
-      return nil
-    }
-    guard now >= due else { return nil }
-    self.due = now + Self.reminderInterval
-    return since
-  }
-
-  /// The report could not be written.
-  mutating func notTold() {
-    due = since
-  }
-
-  mutating func ended() {
-    since = nil
-    due = nil
+    store.append(error.code.event(since: since, at: now)) { [self] _ in alarm.withLock { $0.notTold() } }
   }
 }
 
@@ -171,11 +107,6 @@ extension ArchiveError.Code {
       case .store: "store"
       case .erased: "erased"
       }
-    return EventDraft(
-      time: time, kind: "events.not_archived", applicationID: "", caller: "operator",
-      details: [
-        EventDetail(key: "reason", value: reason),
-        EventDetail(key: "since", value: "\(since.microseconds / 1_000_000)"),
-      ])
+    return .ofOperator("events.not_archived", at: time, ["reason": reason, "since": "\(since.seconds)"])
   }
 }

@@ -21,51 +21,29 @@ final class Sweeping: Sendable {
   }
 
   /// Short, so that each sweep has few rows. A step holds the writer for milliseconds.
-  private static let interval = DispatchTimeInterval.seconds(5)
+  private static let interval = Duration.seconds(5)
 
-  /// The queue guards the timer. Cancelling is safe from any thread.
-  private nonisolated(unsafe) let timer: any DispatchSourceTimer
-  private let sweep: Sweep
+  /// The time between two steps is many times a step's own, because a checkpoint writes the step's pages again. Tens of
+  /// thousands of rows a second still go, more than come.
+  private static let pause = DispatchTimeInterval.milliseconds(10)
 
-  /// The clock is checked before this returns.
-  init(store: any Store, logger: Logger, observer: Observer) throws(Failure) {
-    let queue = DispatchQueue(label: "touchstone.sweeper")
-    // Nothing expired before 1970, so this only reads the mark.
-    let mark = try answer { store.sweep(before: UnixTime(microseconds: 0), completion: $0) }.sweptBefore
-    sweep = Sweep(store: store, mark: mark, queue: queue, logger: logger, observer: observer)
-    timer = DispatchSource.makeTimerSource(queue: queue)
-    timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval)
-    timer.setEventHandler { [sweep] in sweep.begin() }
-    timer.activate()
-  }
-
-  /// Begins no other step.
-  func cancel() {
-    timer.cancel()
-    sweep.cancel()
-  }
-}
-
-/// Sweeps one at a time, in as many steps as there are rows for.
-private final class Sweep: Sendable {
   private let store: any Store
   private let logger: Logger
-  private let observer: Sweeping.Observer
-  private let queue: DispatchQueue
+  private let observer: Observer
+  private let repeating = Repeating(every: interval, label: "sweeper", qos: .unspecified)
   private let clock: Mutex<SweepClock>
   private let watch: ClockMarkWatch
   private let isAhead = Atomic<Bool>(false)
   private let isRunning = Atomic<Bool>(false)
   private let isCancelled = Atomic<Bool>(false)
-  /// The time between two steps is many times a step's own, because a checkpoint writes the step's pages again. Tens of
-  /// thousands of rows a second still go, more than come.
-  private static let pause = DispatchTimeInterval.milliseconds(10)
 
-  init(store: any Store, mark: UnixTime, queue: DispatchQueue, logger: Logger, observer: Sweeping.Observer) {
+  /// The clock is checked before this returns.
+  init(store: any Store, logger: Logger, observer: Observer) throws(Failure) {
     self.store = store
-    self.queue = queue
     self.logger = logger
     self.observer = observer
+    // Nothing expired before 1970, so this only reads the mark.
+    let mark = try answer { store.sweep(before: UnixTime(microseconds: 0), completion: $0) }.sweptBefore
     let now = clockReading()
     if let lead = SweepClock.startLead(mark: mark, at: now.wall) {
       logger.warning(
@@ -77,13 +55,17 @@ private final class Sweep: Sendable {
     clock = Mutex(SweepClock(mark: mark, at: now))
     watch = ClockMarkWatch(store: store, logger: logger, clockChecked: observer.clockChecked)
     watch.check(mark: mark, at: now)
+    repeating.begin { [weak self] in self?.begin() }
   }
 
+  /// Begins no other step.
   func cancel() {
+    repeating.cancel()
     isCancelled.store(true, ordering: .relaxed)
   }
 
-  func begin() {
+  /// Sweeps once, in as many steps as there are rows for.
+  private func begin() {
     observer.begins()
     // The last sweep still runs: there is much to drop, or the store hangs. A probe finds out which.
     guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return observer.storeFailed() }
@@ -97,7 +79,7 @@ private final class Sweep: Sendable {
     guard !isCancelled.load(ordering: .relaxed) else { return }
     store.sweep(before: time) { [self] result in
       if case .success(let step) = result, step.hasMore {
-        return queue.asyncAfter(deadline: .now() + Self.pause) { self.step(before: time) }
+        return repeating.queue.asyncAfter(deadline: .now() + Self.pause) { self.step(before: time) }
       }
       isRunning.store(false, ordering: .releasing)
       guard !isCancelled.load(ordering: .relaxed) else { return }
@@ -154,28 +136,23 @@ private final class ClockMarkWatch: Sendable {
         or stop the service, run `touchstone restored` and start it again (open evaluations, tickets and tokens \
         are void then)
         """, metadata: ["outage_seconds": "\(outage.components.seconds + 1)"])
-      if isNew { tell(outage, at: now.wall) }
+      if isNew {
+        store.append(.clockBehind(outage, at: now.wall)) { [self] _ in alarm.withLock { $0.notTold() } }
+      }
     case .allClear:
       logger.notice("this machine's clock has passed the time up to which expired records were dropped")
       clockChecked(true)
-    }
-  }
-
-  private func tell(_ outage: Duration, at now: UnixTime) {
-    store.commit(ChangeSet(events: [.clockBehind(outage, at: now)])) { [self] result in
-      if case .failure = result { alarm.withLock { $0.notTold() } }
     }
   }
 }
 
 extension EventDraft {
   fileprivate static func clockBehind(_ outage: Duration, at now: UnixTime) -> EventDraft {
-    EventDraft(
-      time: now, kind: "clock.behind", applicationID: "", caller: "operator",
-      details: [
-        EventDetail(key: "outage_until", value: "\((now + outage).seconds + 1)"),
-        EventDetail(
-          key: "remedy", value: "set the clock; if it is right, wait until then, or stop, `touchstone restored`, start"),
+    .ofOperator(
+      "clock.behind", at: now,
+      [
+        "outage_until": "\((now + outage).seconds + 1)",
+        "remedy": "set the clock; if it is right, wait until then, or stop, `touchstone restored`, start",
       ])
   }
 }

@@ -11,30 +11,24 @@ internal import TouchstoneStore
 /// of it.
 final class TrustWatching: Sendable {
   /// Ages count in days.
-  private static let interval = DispatchTimeInterval.seconds(60)
+  private static let interval = Duration.seconds(60)
 
   private let store: any Store
   private let clock: ServiceEnvironment.Clock
   private let logger: Logger
   private let alarm: Mutex<TrustAlarm>
-  private let queue = DispatchQueue(label: "touchstone.trust-watcher", qos: .utility)
-  /// The queue guards the timer. Cancelling is safe from any thread.
-  private nonisolated(unsafe) let timer: any DispatchSourceTimer
+  private let repeating = Repeating(every: interval, label: "trust-watcher")
 
   init(_ trust: AttestationTrust, store: any Store, clock: @escaping ServiceEnvironment.Clock, logger: Logger) {
     self.store = store
     self.clock = clock
     self.logger = logger
     alarm = Mutex(TrustAlarm(trust))
-    timer = DispatchSource.makeTimerSource(queue: queue)
-    timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval)
-    timer.setEventHandler { [weak self] in self?.check() }
-    timer.activate()
-    queue.async { self.check() }
+    repeating.begin(atOnce: true) { [weak self] in self?.check() }
   }
 
   func cancel() {
-    timer.cancel()
+    repeating.cancel()
   }
 
   /// When the files in force were written.
@@ -42,7 +36,7 @@ final class TrustWatching: Sendable {
 
   /// Another configuration was read, and its files with it.
   func replace(_ trust: AttestationTrust) {
-    queue.async {
+    repeating.queue.async {
       self.alarm.withLock { $0.replace(trust) }
       self.check()
     }
@@ -60,16 +54,14 @@ final class TrustWatching: Sendable {
           metadata: [
             "setting": "\(date.setting)", "\(date.originName)": "\(date.age(at: now))", "maximum_age": "\(date.limit)",
           ])
-        if isNew { tell(date, isRefused: isRefused, at: now) }
+        if isNew {
+          store.append(.trustTooOld(date, isRefused: isRefused, at: now)) { [self] _ in
+            alarm.withLock { $0.notTold(date.setting) }
+          }
+        }
       case .renewed(let setting):
         logger.notice("trust data is recent again", metadata: ["setting": "\(setting)"])
       }
-    }
-  }
-
-  private func tell(_ date: TrustDate, isRefused: Bool, at now: UnixTime) {
-    store.commit(ChangeSet(events: [.trustTooOld(date, isRefused: isRefused, at: now)])) { [self] result in
-      if case .failure = result { alarm.withLock { $0.notTold(date.setting) } }
     }
   }
 }
@@ -85,14 +77,10 @@ struct TrustAlarm: Sendable {
   /// Often enough for an operator that reads the log.
   static let reminderInterval = Duration.seconds(86_400)
 
-  private struct Complaint: Sendable {
-    var saidAt: UnixTime
-    var isTold: Bool
-  }
-
   private(set) var dates: [TrustDate]
   private var refuses: Bool
-  private var complaints: [String: Complaint] = [:]
+  /// By setting.
+  private var alarms: [String: Alarm] = [:]
 
   init(_ trust: AttestationTrust) {
     (dates, refuses) = (trust.allDates, trust.refusesWhenTooOld)
@@ -104,23 +92,18 @@ struct TrustAlarm: Sendable {
 
   mutating func checked(at now: UnixTime) -> [Step] {
     let old = dates.filter { $0.isTooOld(at: now) }
-    let renewed = complaints.keys.filter { setting in !old.contains { $0.setting == setting } }.sorted()
-    for setting in renewed { complaints[setting] = nil }
-    return renewed.map { .renewed(setting: $0) } + old.compactMap { complain(of: $0, at: now) }
-  }
-
-  private mutating func complain(of date: TrustDate, at now: UnixTime) -> Step? {
-    let earlier = complaints[date.setting]
-    // A clock that was set back says it once more, and no flood of times.
-    let isDue = earlier.map { now >= $0.saidAt + Self.reminderInterval || now < $0.saidAt || !$0.isTold } ?? true
-    guard isDue else { return nil }
-    complaints[date.setting] = Complaint(saidAt: now, isTold: true)
-    return .tooOld(date, isRefused: refuses, isNew: earlier?.isTold != true)
+    let renewed = alarms.keys.filter { setting in !old.contains { $0.setting == setting } }.sorted()
+    for setting in renewed { alarms[setting] = nil }
+    return renewed.map { .renewed(setting: $0) }
+      + old.compactMap { date in
+        alarms[date.setting, default: Alarm(reminderInterval: Self.reminderInterval)].failed(at: now)
+          .map { .tooOld(date, isRefused: refuses, isNew: $0.isNew) }
+      }
   }
 
   /// The event could not be appended: the next check tries again.
   mutating func notTold(_ setting: String) {
-    complaints[setting]?.isTold = false
+    alarms[setting]?.notTold()
   }
 }
 
@@ -155,13 +138,11 @@ extension TrustDate {
 
 extension EventDraft {
   fileprivate static func trustTooOld(_ date: TrustDate, isRefused: Bool, at now: UnixTime) -> EventDraft {
-    EventDraft(
-      time: now, kind: "trust.too_old", applicationID: "", caller: "operator",
-      details: [
-        EventDetail(key: "setting", value: date.setting),
-        EventDetail(key: date.eventKey, value: "\(date.originTime.seconds)"),
-        EventDetail(key: "maximum_age", value: date.limit),
-        EventDetail(key: "attested_bindings", value: isRefused ? "refused" : "accepted"),
+    .ofOperator(
+      "trust.too_old", at: now,
+      [
+        "setting": date.setting, date.eventKey: "\(date.originTime.seconds)", "maximum_age": date.limit,
+        "attested_bindings": isRefused ? "refused" : "accepted",
       ])
   }
 }

@@ -7,7 +7,7 @@ internal import TouchstoneCrypto
 internal import TouchstonePolicy
 
 /// Why a call is refused before its message is read. The names are the reasons in ErrorInfo and in the audit log.
-enum AccessRefusal: String, CaseIterable, Sendable {
+package enum AccessRefusal: String, CaseIterable, Sendable {
   /// Neither a certificate nor a key.
   case credentialsMissing = "CREDENTIALS_MISSING"
   /// The `authorization` is not "Bearer" and a key.

@@ -4,25 +4,6 @@ internal import DispatchRPC
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// Why a client of the console is refused, before any call.
-package enum OperatorRefusal: Sendable, CaseIterable {
-  case passwordWrong
-  case locked
-  case sessionForged
-  case sessionMoved
-  case requestForged
-
-  var reason: AccessRefusal {
-    switch self {
-    case .passwordWrong: .operatorPasswordWrong
-    case .locked: .operatorLocked
-    case .sessionForged: .operatorSessionForged
-    case .sessionMoved: .operatorSessionMoved
-    case .requestForged: .operatorRequestForged
-    }
-  }
-}
-
 /// Names the kind of the event.
 package enum OperatorOccasion: String, Sendable {
   case signedIn = "operator.signed_in"

@@ -82,7 +82,7 @@ struct RequestError: Error {
     static let bindingRevoked = "BINDING_REVOKED"
     static let tokenInvalid = "TOKEN_INVALID"
     static let tokenOfAnotherProfile = "TOKEN_OF_ANOTHER_PROFILE"
-    static let tokenByBiometrics = "TOKEN_BY_BIOMETRICS"
+    static let tokenByBiometry = "TOKEN_BY_BIOMETRICS"
     static let tokenTooOld = "TOKEN_TOO_OLD"
     /// Used in denials, for the old secret, whose failure was counted.
     static let wrongSecret = "WRONG_SECRET"
@@ -92,7 +92,7 @@ struct RequestError: Error {
       primaryAuthenticationTooOld, ticketInvalid, deviceBoundToAnotherProfile, tooManyBindings, attestationRequired,
       passkeysNotServed, attestationContradictsProtection, trustDataTooOld, appAssertionRequired,
       appAssertionNotAccepted, evaluationUnknown, evaluationExpired, policyChanged, profileTouchIDGuessable,
-      profileTouchIDInUse, notFound, bindingRevoked, tokenInvalid, tokenOfAnotherProfile, tokenByBiometrics,
+      profileTouchIDInUse, notFound, bindingRevoked, tokenInvalid, tokenOfAnotherProfile, tokenByBiometry,
       tokenTooOld, settingsChanged,
     ]
   }

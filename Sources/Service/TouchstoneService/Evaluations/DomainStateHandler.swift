@@ -150,9 +150,8 @@ extension RequestError {
     switch refusal {
     case .tokenOfAnother:
       .failedPrecondition(Reason.tokenOfAnotherProfile, "token: is of another profile", .otherFactorRequiredFirst)
-    case .tokenByBiometrics:
-      .failedPrecondition(
-        Reason.tokenByBiometrics, "token: biometrics may have proven it", .otherFactorRequiredFirst)
+    case .tokenByBiometry:
+      .failedPrecondition(Reason.tokenByBiometry, "token: biometrics may have proven it", .otherFactorRequiredFirst)
     case .tokenTooOld:
       .failedPrecondition(Reason.tokenTooOld, "token: was issued too long ago", .otherFactorRequiredFirst)
     // In the future: the service's clock was set back meanwhile.

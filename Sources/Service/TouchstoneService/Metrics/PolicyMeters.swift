@@ -22,7 +22,7 @@ struct PolicyMeters: Sendable {
       Outcome.allCases.map { metrics.counter(.attempts, policy.name, factor, $0.metricName) }
     }
     let others = outcomes("other")
-    let ofFactors = Factor.allCases.map { policy.factors.contains($0) ? outcomes($0.auditName) : others }
+    let ofFactors = Factor.allCases.map { policy.factors.contains($0) ? outcomes($0.settingName) : others }
     // A factor's raw value is its place; 0 is none.
     attempts = [outcomes("none")] + ofFactors
   }

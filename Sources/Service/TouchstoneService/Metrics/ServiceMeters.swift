@@ -84,7 +84,7 @@ struct OldSecretMeters: Sendable {
 
   init(_ metrics: MetricRegistry) {
     func table(_ factor: Factor) -> CounterTable<Result> {
-      CounterTable(Result.allCases) { metrics.counter(.oldSecretChecks, factor.auditName, $0.rawValue) }
+      CounterTable(Result.allCases) { metrics.counter(.oldSecretChecks, factor.settingName, $0.rawValue) }
     }
     (passcodes, gestures) = (table(.passcode), table(.gesture))
   }

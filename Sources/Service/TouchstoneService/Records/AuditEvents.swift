@@ -46,7 +46,7 @@ extension EventDraft {
     tokenID: String? = nil, isVouchedByApp: Bool = false, hasSignCountBack: Bool = false, caller: Caller, time: UnixTime
   ) -> EventDraft {
     var details = [EventDetail(key: "policy", value: policy)]
-    if let factor { details.append(EventDetail(key: "factor", value: factor.auditName)) }
+    if let factor { details.append(EventDetail(key: "factor", value: factor.settingName)) }
     if let reason { details.append(EventDetail(key: "reason", value: reason)) }
     if let code { details.append(EventDetail(key: "la_error", value: "\(code.rawValue)")) }
     if let transaction { details.append(.transaction(digest: transaction.digest)) }
@@ -109,7 +109,7 @@ extension EventDraft {
     _ kind: SecretKind, _ factor: Factor, _ profile: ProfileName, authority: String? = nil, reason: String? = nil,
     statedReason: String? = nil, caller: Caller, time: UnixTime
   ) -> EventDraft {
-    var details = [EventDetail(key: "factor", value: factor.auditName)]
+    var details = [EventDetail(key: "factor", value: factor.settingName)]
     if let authority { details.append(EventDetail(key: "authority", value: authority)) }
     if let reason { details.append(EventDetail(key: "reason", value: reason)) }
     if let statedReason { details.append(.statedReason(statedReason)) }
@@ -126,8 +126,10 @@ extension EventDraft {
       (.biometry, settings.isBiometryEnabled), (.gesture, settings.isGestureEnabled),
       (.passcode, settings.isPasscodeEnabled),
     ]
-    var details = switches.map { EventDetail(key: $0.auditName, value: $1 ? "on" : "off") }
-    if let preferred = settings.preferred { details.append(EventDetail(key: "preferred", value: preferred.auditName)) }
+    var details = switches.map { EventDetail(key: $0.settingName, value: $1 ? "on" : "off") }
+    if let preferred = settings.preferred {
+      details.append(EventDetail(key: "preferred", value: preferred.settingName))
+    }
     if let statedReason { details.append(.statedReason(statedReason)) }
     return EventDraft(
       time: time, kind: "settings.changed", applicationID: profile.applicationID, profileID: profile.profileID,
@@ -202,17 +204,4 @@ extension EventDetail {
 extension Transaction {
   /// SHA-256 of the canonical bytes: what tokens and events name it by.
   var digest: [UInt8] { sha256(canonicalBytes) }
-}
-
-extension Factor {
-  var auditName: String {
-    switch self {
-    case .biometry: "biometry"
-    case .deviceOwner: "device_owner"
-    case .passcode: "passcode"
-    case .gesture: "gesture"
-    case .passkey: "passkey"
-    case .primary: "primary"
-    }
-  }
 }

@@ -2,6 +2,7 @@
 
 import Encodings
 import Testing
+import TouchstoneService
 
 @testable import TouchstoneAttestation
 @testable import TouchstoneServer
@@ -10,12 +11,12 @@ import Testing
 struct ApplicationSectionTests {
   private static let digest = String(repeating: "0a", count: 32)
 
-  private static func read(_ text: String) throws -> ApplicationRequirements {
-    try ApplicationRequirements.parse(Array(text.utf8), of: "policy.yaml")
+  private static func read(_ text: String) throws -> ProcessConfiguration {
+    try ProcessConfiguration.parse(Array(text.utf8), of: "policy.yaml")
   }
 
   private static func requirements(_ settings: String) throws -> AttestationRequirements {
-    try #require(try read("applications: {shop: {\(settings)}}").applications.first).requirements
+    try #require(try read("applications: {shop: {\(settings)}}").service.applications["shop"])
   }
 
   @Test("Each setting is read")
@@ -52,9 +53,7 @@ struct ApplicationSectionTests {
       encoding: .tolerant)
     expected.passkeys?.topOrigins = ["https://market.example"]
     expected.passkeys?.signCount = .reported
-    let applications = try Self.read(file).applications
-    #expect(applications.map(\.id) == ["shop", "bank"])
-    #expect(applications.map(\.requirements) == [expected, AttestationRequirements()])
+    #expect(try Self.read(file).service.applications == ["shop": expected, "bank": AttestationRequirements()])
   }
 
   @Test("A signer is read as each tool prints it")
@@ -84,7 +83,6 @@ struct ApplicationSectionTests {
   }
 
   private static let wrong: [BadFile] = [
-    BadFile("no section", "‸listen: 127.0.0.1:0", "there is no section applications"),
     BadFile("a slip of it", "‸aplications: {}", "did you mean \"applications\"?"),
     BadFile("a list", "applications: ‸[]", "applications must be a mapping"),
     BadFile("an application's name", "applications: {‸\"\": {}}", "an application is empty"),
@@ -145,7 +143,7 @@ struct ApplicationSectionTests {
   func places(file: BadFile) {
     var lines: [String] = []
     do throws(ConfigurationErrors) {
-      _ = try ApplicationRequirements.parse(file.bytes, of: "touchstone.yaml")
+      _ = try ProcessConfiguration.parse(file.bytes, of: "touchstone.yaml")
     } catch {
       lines = error.lines
     }

@@ -21,39 +21,39 @@ struct ArchivingScheduleTests {
 
   @Test("A failure is said after an hour, and then once a day")
   func patience() {
-    var failure = ArchivingFailure(age: .seconds(400 * 86_400))
-    #expect(failure.failed(at: Self.time(0)) == nil)
-    #expect(failure.failed(at: Self.time(3_599)) == nil)
-    #expect(failure.failed(at: Self.time(3_600)) == Self.start)
-    #expect(failure.failed(at: Self.time(3_660)) == nil)
-    #expect(failure.failed(at: Self.time(3_600 + 86_399)) == nil)
-    #expect(failure.failed(at: Self.time(3_600 + 86_400)) == Self.start)
+    var alarm = Archiving.alarm(age: .seconds(400 * 86_400))
+    #expect(alarm.failed(at: Self.time(0))?.since == nil)
+    #expect(alarm.failed(at: Self.time(3_599))?.since == nil)
+    #expect(alarm.failed(at: Self.time(3_600))?.since == Self.start)
+    #expect(alarm.failed(at: Self.time(3_660))?.since == nil)
+    #expect(alarm.failed(at: Self.time(3_600 + 86_399))?.since == nil)
+    #expect(alarm.failed(at: Self.time(3_600 + 86_400))?.since == Self.start)
   }
 
   @Test("Of events that live for less than an hour, after that")
   func shortAge() {
-    var failure = ArchivingFailure(age: .seconds(60))
-    #expect(failure.failed(at: Self.time(0)) == nil)
-    #expect(failure.failed(at: Self.time(59)) == nil)
-    #expect(failure.failed(at: Self.time(60)) == Self.start)
+    var alarm = Archiving.alarm(age: .seconds(60))
+    #expect(alarm.failed(at: Self.time(0))?.since == nil)
+    #expect(alarm.failed(at: Self.time(59))?.since == nil)
+    #expect(alarm.failed(at: Self.time(60))?.since == Self.start)
   }
 
   @Test("What could not be said is said at the next failure")
   func notTold() {
-    var failure = ArchivingFailure(age: .seconds(60))
-    #expect(failure.failed(at: Self.time(0)) == nil)
-    #expect(failure.failed(at: Self.time(60)) == Self.start)
-    failure.notTold()
-    #expect(failure.failed(at: Self.time(61)) == Self.start)
-    #expect(failure.failed(at: Self.time(62)) == nil)
+    var alarm = Archiving.alarm(age: .seconds(60))
+    #expect(alarm.failed(at: Self.time(0))?.since == nil)
+    #expect(alarm.failed(at: Self.time(60))?.since == Self.start)
+    alarm.notTold()
+    #expect(alarm.failed(at: Self.time(61))?.since == Self.start)
+    #expect(alarm.failed(at: Self.time(62))?.since == nil)
   }
 
   @Test("A success begins it all anew")
   func ended() {
-    var failure = ArchivingFailure(age: .seconds(60))
-    #expect(failure.failed(at: Self.time(0)) == nil)
-    failure.ended()
-    #expect(failure.failed(at: Self.time(60)) == nil)
-    #expect(failure.failed(at: Self.time(120)) == Self.time(60))
+    var alarm = Archiving.alarm(age: .seconds(60))
+    #expect(alarm.failed(at: Self.time(0))?.since == nil)
+    alarm.ended()
+    #expect(alarm.failed(at: Self.time(60))?.since == nil)
+    #expect(alarm.failed(at: Self.time(120))?.since == Self.time(60))
   }
 }

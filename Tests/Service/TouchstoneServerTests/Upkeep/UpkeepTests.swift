@@ -95,7 +95,7 @@ struct UpkeepTests {
   func clockDifference(seconds: Int, isSaid: Bool) async {
     let log = LogLines()
     let looks = Box<Void>()
-    let watching = ClockWatching(
+    let watching = ClockWatching.begin(
       difference: { done in
         done(.success(.seconds(seconds)))
         looks.put(())

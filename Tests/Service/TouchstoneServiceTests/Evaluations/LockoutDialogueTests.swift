@@ -119,7 +119,7 @@ private final class Dialogue {
   }
 
   private static func names(_ factors: [V1.Factor]) -> String {
-    factors.map { Factor($0).map(\.auditName) ?? "unknown" }.joined(separator: ", ")
+    factors.map { Factor($0).map(\.settingName) ?? "unknown" }.joined(separator: ", ")
   }
 
   // MARK: Comparing

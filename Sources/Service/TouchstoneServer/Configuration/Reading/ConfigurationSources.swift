@@ -27,12 +27,8 @@ package struct ConfigurationSources: Sendable {
     variables: [(name: String, text: String)], keys: KeySource? = nil, flags: [String] = []
   ) throws(Failure) {
     let ofFlags = try SettingFlags.values(in: flags)
-    do throws(ConfigurationErrors) {
-      let values = try SettingVariables.values(in: variables)
-      (given, defaults) = (values.given + ofFlags, values.defaults)
-    } catch {
-      throw Failure(error)
-    }
+    let values = try failing { () throws(ConfigurationErrors) in try SettingVariables.values(in: variables) }
+    (given, defaults) = (values.given + ofFlags, values.defaults)
     self.keys = keys
   }
 
@@ -69,13 +65,11 @@ package struct ConfigurationSources: Sendable {
   ) throws(Failure) -> EffectiveConfiguration {
     let path = path ?? defaultFile
     guard path != nil || !given.isEmpty || !defaults.isEmpty || keys != nil else { return EffectiveConfiguration() }
-    do throws(ConfigurationErrors) {
-      var effective = try EffectiveConfiguration(file: path, from: trust, under: given, over: defaults)
-      if let keys, !given.contains(where: { $0.path == ["keys"] }) { effective.take(keys) }
-      return effective
-    } catch {
-      throw Failure(error)
+    var effective = try failing { () throws(ConfigurationErrors) in
+      try EffectiveConfiguration(file: path, from: trust, under: given, over: defaults)
     }
+    if let keys, !given.contains(where: { $0.path == ["keys"] }) { effective.take(keys) }
+    return effective
   }
 }
 

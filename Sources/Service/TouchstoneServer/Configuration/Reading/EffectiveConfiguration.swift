@@ -57,7 +57,9 @@ package struct EffectiveConfiguration {
     configuration.apply(root, isOfFile: path != nil, with: &reader)
     guard reader.errors.isEmpty else { throw ConfigurationErrors(path, reader.errors) }
     configuration.origin = ConfigurationOrigin(path: path, identity: nil, places: reader.paths)
-    configuration.warnings = reader.warnings(of: path ?? ConfigurationErrors.noFile)
+    configuration.warnings = reader.warnings.map {
+      YAMLError(message: "warning: \($0.message)", place: $0.place).line(of: path ?? ConfigurationErrors.noFile)
+    }
   }
 
   private static func requireNoSecret(in root: YAMLNode, _ path: String) throws(ConfigurationErrors) {

@@ -176,16 +176,14 @@ extension SettingReader {
 
   /// In the rows' order, because some keys are read by others' values.
   ///
-  /// - Parameters:
-  ///   - prefix: stands before a key's name in errors.
-  ///   - isRead: whether the key of this name is read. Others only must be known.
+  /// - Parameter prefix: stands before a key's name in errors.
   mutating func read<Section>(
     _ entry: YAMLEntry, _ name: String, into section: inout Section, by keys: [ConfigurationKey<Section>],
-    prefix: String, where isRead: (String) -> Bool = { _ in true }
+    prefix: String
   ) -> WrittenSection? {
     guard let entries = mapping(entry.value, name, of: keys.map(\.row.name)) else { return nil }
     let written = WrittenSection(name: name, entry: entry, entries: entries)
-    for key in keys where isRead(key.row.name) {
+    for key in keys {
       if let entry = written.entry(key.row.name) { key.read(entry, prefix + key.row.name, &section, &self) }
     }
     return written

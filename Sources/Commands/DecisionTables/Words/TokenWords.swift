@@ -10,8 +10,8 @@ struct TokenAttempt: Sendable {
     case revoke = "revoke_token"
   }
 
-  private let call: Call
-  private let age: LoginAge
+  private var call = Call.introspect
+  private var age = LoginAge(age: .zero)
   private var isOfAnother = false
   private var isBySecret = false
   private var areSecretsChanged = false
@@ -24,29 +24,18 @@ struct TokenAttempt: Sendable {
     case none
   }
 
-  static let vocabulary = [
-    "introspect_token 4m old", "consume_token 1m old", "consume_token 1m old, transaction other",
-    "consume_token 1m old, no transaction", "revoke_token 1m old", "introspect_token 1m old, of_another",
-    "introspect_token 1m old, by_secret, secrets_changed", "introspect_token 1m old, erased",
-  ]
-
-  /// `nil` where the first phrase is none of these.
-  init?(_ phrases: [Phrase]) throws(TableError) {
-    guard let call = Call(rawValue: phrases[0].words[0]) else { return nil }
-    self.call = call
-    age = try LoginAge(phrases[0], of: call.rawValue)
-    for phrase in phrases.dropFirst() {
-      switch phrase.words {
-      case ["of_another"]: isOfAnother = true
-      case ["by_secret"]: isBySecret = true
-      case ["secrets_changed"]: areSecretsChanged = true
-      case ["erased"]: isErased = true
-      case ["transaction", "other"]: transaction = .other
-      case ["no", "transaction"]: transaction = .none
-      default: throw phrase.unknown("attempt", vocabulary: Self.vocabulary)
-      }
-    }
-  }
+  static let form = AttemptForm(
+    TokenAttempt(),
+    Call.allCases.map { call in .init("\(call.rawValue) {1m old}", .age) { ($0.call, $0.age) = (call, $1) } },
+    details: [
+      .init("of_another") { $0.isOfAnother = true },
+      .init("by_secret") { $0.isBySecret = true },
+      .init("secrets_changed") { $0.areSecretsChanged = true },
+      .init("erased") { $0.isErased = true },
+      .init("transaction other") { $0.transaction = .other },
+      .init("no transaction") { $0.transaction = .none },
+    ]
+  ) { .token($0) }
 }
 
 extension TokenAttempt {
@@ -105,15 +94,6 @@ enum TokenRow: Sendable {
   /// Swept.
   case forgotten
   case state(TokenState)
-
-  static func read(_ phrase: Phrase) -> StandingChange? {
-    switch phrase.words {
-    case ["token", "forgotten"]: { standing, _ in standing.token = .forgotten }
-    case ["token", "consumed"]: { standing, _ in standing.token = .state(.consumed) }
-    case ["token", "revoked"]: { standing, _ in standing.token = .state(.revoked) }
-    default: nil
-    }
-  }
 
   func state(servesOnce: Bool) -> TokenState? {
     switch self {

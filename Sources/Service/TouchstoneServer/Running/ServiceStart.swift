@@ -1,0 +1,138 @@
+// The stages of a start: what it checks before it opens the store, and the parts that it makes on the open store.
+
+internal import DispatchHTTP
+internal import DispatchRPC
+internal import Logging
+internal import TouchstoneCodec
+internal import TouchstoneConsole
+internal import TouchstoneCrypto
+internal import TouchstoneMetrics
+internal import TouchstoneService
+internal import TouchstoneStore
+
+/// The process in which a service runs.
+struct StartedProcess: Sendable {
+  let logger: Logger
+  /// `nil`: the log is another one's (tests).
+  let log: LogOutput?
+  let cores: Int
+  let version: String
+  let clock: ServiceEnvironment.Clock
+}
+
+/// The first stage: a configuration with its addresses and files, all of them checked. It has changed nothing.
+struct PreparedStart: Sendable {
+  let configuration: ProcessConfiguration
+  let listeners: [Listener]
+  let httpListeners: [HTTPListener]
+  /// From before the files were read.
+  let files: FileSnapshot
+  let tls: RPCServerTLS?
+  /// `nil`: no call is traced.
+  let tracing: Tracing?
+  let descriptors: DescriptorLimit?
+  let meters: ServerMeters
+
+  init(_ configuration: ProcessConfiguration, in process: StartedProcess) throws(Failure) {
+    listeners = try Listener.all(of: configuration)
+    for listener in listeners {
+      try listener.require(
+        callers: configuration.service.callers, allowsPlaintext: configuration.allowsPlaintextBeyondLoopback)
+    }
+    httpListeners = try HTTPListener.all(of: configuration)
+    files = configuration.files(configuration.tls)
+    tls = try configuration.loadTLS()
+    let logger = process.logger
+    tracing = try Tracing(configuration, version: process.version, logger: logger)
+    var configuration = configuration
+    configuration.service.attestationTrust = try configuration.loadAttestationTrust(at: process.clock())
+    configuration.logWarnings(logger)
+    self.configuration = configuration
+    descriptors = DescriptorLimit.raised()
+    meters = ServerMeters(
+      registry: MetricRegistry { family in
+        logger.warning(
+          "a series of a metric was not made, because its family is full or unknown: report it as a mistake in the service",
+          metadata: ["family": "\(family)"])
+      })
+  }
+
+  /// The target for a call's time: many times a commit's, so that only calls in a queue take longer.
+  private static let handlerTarget = Duration.milliseconds(100)
+
+  func serverConfigurations(
+    for service: TouchstoneService, eventLoops: Int, logger: Logger
+  ) -> (rpc: RPCServerConfiguration, http: HTTPServerConfiguration) {
+    let descriptorLog = DescriptorLog(logger)
+    var rpc = RPCServerConfiguration()
+    rpc.eventLoops = eventLoops
+    // The codec would refuse larger messages.
+    rpc.maxRequestMessageBytes = DecodingLimits.default.maximumBytes
+    rpc.handlersAdmitCalls = true
+    rpc.overloadError = TouchstoneService.overloadError
+    rpc.shedding?.handlerTarget = Self.handlerTarget
+    configuration.limits.apply(to: &rpc)
+    rpc.onOutOfDescriptors = { descriptorLog.ranOut() }
+    rpc.onHandshakeFailure = { client, failure in service.handshakeFailed(from: client, failure) }
+    var http = HTTPServerConfiguration()
+    http.onOutOfDescriptors = rpc.onOutOfDescriptors
+    http.onHandshakeFailure = rpc.onHandshakeFailure
+    if let descriptors {
+      http.limits.connections = descriptors.httpConnections(wanted: http.limits.connections)
+      descriptors.bound(&rpc, beside: httpListeners.count * http.limits.connections, logger: logger)
+    }
+    let running = (0..<eventLoops).map { _ in RunningCallCount() }
+    meters.registry.observe(running)
+    rpc.observer = { [meters, paths = service.router.paths] eventLoop in
+      CallMeters(meters.registry, paths: paths, running: running[eventLoop])
+    }
+    return (rpc, http)
+  }
+}
+
+/// The second stage, on the open store: the keys, and the service and its console, which serve nobody yet.
+struct ServiceParts: Sendable {
+  let eventLoops: Int
+  let pepperCheck: [UInt8]
+  let auditKeyring: AuditKeyring
+  let accountSigning: AccountSigning
+  let service: TouchstoneService
+  let console: Console
+
+  init(_ prepared: PreparedStart, on opened: OpenStore, in process: StartedProcess) throws(Failure) {
+    let (configuration, meters, logger) = (prepared.configuration, prepared.meters, process.logger)
+    eventLoops = configuration.shards == 0 ? process.cores : configuration.shards
+    let keys = try configuration.keySource.load(for: opened.store, mayCreate: configuration.mayMakeKeys)
+    // A start that fails before prints its failure alone.
+    logger.notice("starting", metadata: ["version": "\(process.version)"])
+    logger.notice("keys loaded", metadata: ["keys": "\(keys.summary)", "from": "\(configuration.keySource.name)"])
+    if keys.audit == nil {
+      logger.warning(
+        """
+        there is no audit key, so erased and archived events are accounted for without a signature: add one where the keys \
+        are (`touchstone keys rotate DIRECTORY audit --after 1h`)
+        """)
+    }
+    pepperCheck = keys.pepper.check
+    auditKeyring = AuditKeyring(keys.audit)
+    accountSigning = try AccountSigning(store: opened.store, keyring: auditKeyring, logger: logger)
+    var environment = ServiceEnvironment(cores: process.cores, clock: process.clock)
+    environment.metrics = meters.registry
+    environment.tracer = prepared.tracing?.tracer
+    environment.decisions = process.log
+    environment.version = process.version
+    logger.notice("signatures are verified", metadata: ["by": "\(environment.signatures.name)"])
+    // The last event loop is the console's.
+    service = TouchstoneService(
+      configuration: configuration.service, store: opened.store, keys: keys, eventLoopCount: eventLoops + 1,
+      logger: logger, environment: environment)
+    console = Console(
+      configuration.consoleSettings, service: service, eventLoop: eventLoops, ids: SessionIDs(pepper: keys.pepper),
+      browsers: BrowserProofs(pepper: keys.pepper), url: configuration.consoleURL,
+      secrets: SecretWorkers(threads: 1, niceness: SecretWorkers.operators), clock: process.clock,
+      health: ConsoleHealthReading(
+        service: service, store: opened, place: configuration.storeLocation.description, meters: meters,
+        tls: prepared.tls, version: process.version
+      ).read)
+  }
+}
