@@ -2,6 +2,7 @@
 
 internal import DispatchRPC
 internal import TouchstoneClient
+internal import TouchstonePolicy
 
 extension DemoStory {
   func canEvaluate(_ keys: Keys, expecting expected: Bool) async throws(WrongAnswer) {
@@ -116,17 +117,7 @@ extension V1.SubmitAttemptRequest.Attempt {
 }
 
 extension V1.Factor {
-  fileprivate var name: String {
-    switch self {
-    case .biometry: "biometry"
-    case .deviceOwner: "device owner"
-    case .passcode: "passcode"
-    case .gesture: "gesture"
-    case .passkey: "passkey"
-    case .primary: "primary"
-    default: "\(rawValue)"
-    }
-  }
+  fileprivate var name: String { Factor(rawValue: UInt8(clamping: rawValue))?.settingName ?? "\(rawValue)" }
 }
 
 extension V1.Outcome {
