@@ -480,7 +480,7 @@ def test_a_phones_text_is_one_line(tmp_path):
     ceremony = {"clientDataJSON_b64u": url(json.dumps(data).encode())}
     checked = run("attestation", "check", written(tmp_path / "x.json", known | {"registration": known["registration"] | ceremony}))
     assert checked.stdout.count("\n") == 1
-    assert "\\u{a}accepted registration x\\u{1b}[2J" in checked.stdout
+    assert "\\u{A}accepted registration x\\u{1B}[2J" in checked.stdout
 
 
 POC = "6MURL8TA57.de.vincent-haupert.apple-appattest-poc"

@@ -14,6 +14,9 @@ public struct UnaryMethod<Request: WireMessage, Response: WireMessage>: Sendable
   /// "/touchstone.v1.EvaluationService/BeginEvaluation"
   let path: String
 
+  /// "BeginEvaluation"
+  package var name: String { String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...]) }
+
   /// Cancelling the task cancels the call, which then throws CANCELLED.
   public func callAsFunction(
     _ request: Request, options: CallOptions = .default

@@ -71,11 +71,11 @@ struct TableColumns {
     for cell in header.cells {
       if let name = Self.outcome(of: cell) {
         guard expected.isEmpty else { throw cell.error("only the first expected column begins with →") }
-        try addExpected(name)
+        try Self.add(name, to: &expected, "expected")
       } else if expected.isEmpty {
-        try addGiven(cell)
+        try Self.add(cell, to: &given, "given")
       } else {
-        try addExpected(cell)
+        try Self.add(cell, to: &expected, "expected")
       }
     }
   }
@@ -88,23 +88,15 @@ struct TableColumns {
     return nil
   }
 
-  private mutating func addGiven(_ cell: SourceText) throws(TableError) {
-    guard let column = GivenColumn(rawValue: cell.plain) else {
-      throw cell.error(Self.unknown(cell, among: GivenColumn.allCases.map(\.rawValue), what: "given"))
+  /// - Parameter kind: "given".
+  private static func add<Column: RawRepresentable<String> & CaseIterable & Equatable>(
+    _ cell: SourceText, to columns: inout [Column], _ kind: String
+  ) throws(TableError) {
+    guard let column = Column(rawValue: cell.plain) else {
+      let known = Column.allCases.map(\.rawValue).joined(separator: ", ")
+      throw cell.error("\(cell.plain.debugDescription) is no \(kind) column; there are \(known)")
     }
-    guard !given.contains(column) else { throw cell.error("the column is here twice") }
-    given.append(column)
-  }
-
-  private mutating func addExpected(_ cell: SourceText) throws(TableError) {
-    guard let column = ExpectedColumn(rawValue: cell.plain) else {
-      throw cell.error(Self.unknown(cell, among: ExpectedColumn.allCases.map(\.rawValue), what: "expected"))
-    }
-    guard !expected.contains(column) else { throw cell.error("the column is here twice") }
-    expected.append(column)
-  }
-
-  private static func unknown(_ cell: SourceText, among names: [String], what: String) -> String {
-    "\(cell.plain.debugDescription) is no \(what) column; there are \(names.joined(separator: ", "))"
+    guard !columns.contains(column) else { throw cell.error("the column is here twice") }
+    columns.append(column)
   }
 }

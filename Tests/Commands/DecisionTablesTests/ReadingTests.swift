@@ -274,4 +274,20 @@ import TouchstonePolicy
       #expect(errors(second) == [], "\(phrase)")
     }
   }
+
+  @Test("every phrase that docs/POLICIES.md lists can be read")
+  func documented() throws {
+    let page = try #require(TableFile.all.first { $0.name == "POLICIES.md" }).text
+    var count = 0
+    for line in page.split(separator: "\n") {
+      guard let column = line.firstMatch(of: #/^\| (posture|standing): /#)?.1 else { continue }
+      // "and of `gesture`", "`#1` is the first": parts of phrases.
+      for phrase in line.matches(of: /`([^`]+)`/).map(\.1) where phrase != "gesture" && phrase != "#1" {
+        let table = column == "posture" ? Self.table(posture: "\(phrase)") : Self.table(standing: "\(phrase)")
+        #expect(errors(table) == [], "\(phrase)")
+        count += 1
+      }
+    }
+    #expect(count > 40)
+  }
 }

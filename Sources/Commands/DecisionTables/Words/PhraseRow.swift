@@ -55,24 +55,6 @@ struct PhraseRow<Subject>: Sendable {
     guard isAsLong, zip(words, phrase.words).allSatisfy({ $0 == nil || $0 == $1 }) else { return nil }
     return try change(phrase, words.indices.filter { words[$0] == nil })
   }
-
-  /// The same phrase, with another change before its own.
-  func after(_ first: @escaping Change) -> PhraseRow {
-    PhraseRow(example: example, words: words, takesRest: takesRest) { (phrase, places) throws(TableError) in
-      let change = try change(phrase, places)
-      return {
-        first(&$0)
-        change(&$0)
-      }
-    }
-  }
-
-  private init(
-    example: String, words: [String?], takesRest: Bool,
-    change: @escaping @Sendable (Phrase, [Int]) throws(TableError) -> Change
-  ) {
-    (self.example, self.words, self.takesRest, self.change) = (example, words, takesRest, change)
-  }
 }
 
 extension Phrase {

@@ -32,32 +32,31 @@ enum StandingWords {
     ]
   }
 
-  /// - Parameter prefix: "passcode ", or empty in the column of that name.
+  /// - Parameter prefix: "passcode " in the column "standing", where such a phrase implies that the secret is set and
+  ///   switched on; empty in the column of that name.
   static func secret(_ factor: Factor, _ prefix: String = "") -> [PhraseRow<Standing>] {
-    [
-      .init("\(prefix)failures {5}", .number) { $0[secret: factor].failures = $1 },
-      .init("\(prefix)locked {1m}", .duration) { $0[secret: factor].lock = .until($0.now + $1) },
-      .init("\(prefix)disabled") { $0[secret: factor].lock = .untilSetAnew },
+    let implies = !prefix.isEmpty
+    return [
+      .init("\(prefix)failures {5}", .number) { $0[secret: factor, implied: implies].failures = $1 },
+      .init("\(prefix)locked {1m}", .duration) { $0[secret: factor, implied: implies].lock = .until($0.now + $1) },
+      .init("\(prefix)disabled") { $0[secret: factor, implied: implies].lock = .untilSetAnew },
       .init("\(prefix)in_flight {5}", .number) {
-        $0.verify($1, of: factor, within: SecretRules.verificationTimeLimit)
+        $0[secret: factor, implied: implies].verify($1, until: $0.now + SecretRules.verificationTimeLimit)
       },
     ]
   }
 
-  /// A phrase about a secret implies that it is set and switched on: "passcode failures 5".
   private static func given(_ factor: Factor) -> [PhraseRow<Standing>] {
     let name = factor.settingName
-    let further: [PhraseRow<Standing>] = [
-      .init("\(name) not locked") { $0[secret: factor].lock = .none },
-      .init("\(name) in_flight {5} {3s}", .number, .duration) { $0.verify($1, of: factor, within: $2) },
-      .init("\(name) set_anew") {
-        $0[secret: factor] = SecretStanding(isSet: true, generation: $0[secret: factor].generation + 1)
+    return secret(factor, "\(name) ") + [
+      .init("\(name) not locked") { $0[secret: factor, implied: true].lock = .none },
+      .init("\(name) in_flight {5} {3s}", .number, .duration) {
+        $0[secret: factor, implied: true].verify($1, until: $0.now + $2)
       },
-    ]
-    let implying = (secret(factor, "\(name) ") + further).map { row in
-      row.after { if !$0[secret: factor].isSet { $0.set(factor, isOn: true) } }
-    }
-    return implying + [
+      .init("\(name) set_anew") {
+        let generation = $0[secret: factor, implied: true].generation + 1
+        $0[secret: factor] = SecretStanding(isSet: true, generation: generation)
+      },
       .init("\(name) set") { $0.set(factor, isOn: true) },
       .init("\(name) on") { $0.set(factor, isOn: true) },
       .init("\(name) off") { $0.set(factor, isOn: false) },
@@ -148,9 +147,19 @@ extension Standing {
     account.profile.settings.turn(factor, on: isOn)
   }
 
-  fileprivate mutating func verify(_ attempts: UInt32, of factor: Factor, within limit: Duration) {
-    self[secret: factor].inFlight = attempts
-    self[secret: factor].inFlightUntil = now + limit
+  /// - Parameter isImplied: sets the secret first, and switches it on.
+  fileprivate subscript(secret factor: Factor, implied isImplied: Bool) -> SecretStanding {
+    mutating get {
+      if isImplied, !self[secret: factor].isSet { set(factor, isOn: true) }
+      return self[secret: factor]
+    }
+    set { self[secret: factor] = newValue }
+  }
+}
+
+extension SecretStanding {
+  fileprivate mutating func verify(_ attempts: UInt32, until end: UnixTime) {
+    (inFlight, inFlightUntil) = (attempts, end)
   }
 }
 

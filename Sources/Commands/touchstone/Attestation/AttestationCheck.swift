@@ -73,6 +73,7 @@ struct AttestationCommand: ParsableCommand {
         requirements: try requirements(read), time: try time())
       var verdicts: [ProofVerdict] = []
       for file in files { verdicts += try judge.judgeFile(file) }
+      // Much of it is a phone's own text.
       for verdict in verdicts { printLine(json ? printable(json: verdict.json) : printable(verdict.line)) }
       if !verdicts.allSatisfy(\.asExpected) { Program.end(ExitStatus.difference.rawValue) }
     }
@@ -174,17 +175,7 @@ extension ProofVerdict {
     parts += facts.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
     if let reason { parts.append("\(reason): \(detail ?? "")") }
     if !asExpected { parts.append("(not as expected: \(expect ?? "accept"))") }
-    return Self.printable(parts.joined(separator: " "))
-  }
-
-  /// Much of it is a phone's own text: without line feeds, which would begin another verdict, and terminals' commands.
-  private static func printable(_ text: String) -> String {
-    String(
-      String.UnicodeScalarView(
-        text.unicodeScalars.flatMap { scalar in
-          scalar.properties.generalCategory == .control
-            ? Array("\\u{\(String(scalar.value, radix: 16))}".unicodeScalars) : [scalar]
-        }))
+    return parts.joined(separator: " ")
   }
 
   fileprivate var json: String {

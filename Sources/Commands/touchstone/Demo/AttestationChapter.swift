@@ -63,9 +63,7 @@ extension DemoStory {
   private func refuse(
     _ request: V1.CompleteBindingRequest, _ name: String, _ code: RPCCode, _ reason: String?
   ) async throws(WrongAnswer) {
-    try await expectFailure("CompleteBinding, \(name)", code, reason) { client async throws(TouchstoneError) in
-      _ = try await client.completeBinding(request)
-    }
+    try await expectFailure(client.completeBinding, request, "CompleteBinding, \(name)", code, reason)
   }
 
   // MARK: The bank's own app
@@ -150,9 +148,8 @@ extension DemoStory {
     let answer = try await submit(
       vouched.evaluation, vouched.attempt, expecting: .succeeded, named: "SubmitAttempt, with an assertion",
       appAssertion: vouched.assertion)
-    let introspection = try await call("IntrospectToken") { client async throws(TouchstoneError) in
-      try await client.introspectToken(V1.IntrospectTokenRequest(applicationID: application, token: answer.token))
-    }
+    let introspection = try await call(
+      client.introspectToken, V1.IntrospectTokenRequest(applicationID: application, token: answer.token))
     try narrator.expect(introspection.claims?.attestationLevel == .app, "a token of the level app")
     narrator.call("IntrospectToken", "active, of the level app")
   }
@@ -174,10 +171,8 @@ extension DemoStory {
     let request = V1.SubmitAttemptRequest(
       applicationID: application, evaluation: vouched.evaluation.evaluation, attempt: vouched.attempt,
       posture: phone.posture, appAssertion: vouched.assertion)
-    try await expectFailure("SubmitAttempt, \(name)", .failedPrecondition, "APP_ASSERTION_NOT_ACCEPTED") {
-      client async throws(TouchstoneError) in
-      _ = try await client.submitAttempt(request)
-    }
+    try await expectFailure(
+      client.submitAttempt, request, "SubmitAttempt, \(name)", .failedPrecondition, "APP_ASSERTION_NOT_ACCEPTED")
     try await expectRefusal("evaluation.refused", because: reason)
   }
 }

@@ -18,29 +18,24 @@ extension DemoStory {
     let binding = try await complete(request)
     try narrator.expect(binding.domainStateRecorded, "a binding with a baseline")
 
-    try await expectFailure("CompleteBinding, replayed", .failedPrecondition, "TICKET_INVALID") {
-      client async throws(TouchstoneError) in
-      _ = try await client.completeBinding(request)
-    }
+    try await expectFailure(
+      client.completeBinding, request, "CompleteBinding, replayed", .failedPrecondition, "TICKET_INVALID")
     return Keys(bindingID: binding.bindingID, biometry: biometry, passcode: passcode)
   }
 
   func beginBinding() async throws(WrongAnswer) -> V1.BeginBindingResponse {
-    let begun = try await call("BeginBinding") { client async throws(TouchstoneError) in
-      try await client.beginBinding(
-        V1.BeginBindingRequest(
-          applicationID: application, profileID: profile, deviceID: phone.deviceID, primary: passwordLogin,
-          posture: phone.posture))
-    }
+    let begun = try await call(
+      client.beginBinding,
+      V1.BeginBindingRequest(
+        applicationID: application, profileID: profile, deviceID: phone.deviceID, primary: passwordLogin,
+        posture: phone.posture))
     try narrator.expect(begun.denial == nil, "a ticket, not a denial")
     narrator.call("BeginBinding", "a ticket and a challenge")
     return begun
   }
 
   func complete(_ request: V1.CompleteBindingRequest) async throws(WrongAnswer) -> V1.Binding {
-    let completed = try await call("CompleteBinding") { client async throws(TouchstoneError) in
-      try await client.completeBinding(request)
-    }
+    let completed = try await call(client.completeBinding, request)
     guard let binding = completed.binding, binding.state == .active else {
       throw WrongAnswer(message: "an active binding")
     }
@@ -67,10 +62,8 @@ extension DemoStory {
     narrator.title("She sets a passcode and a gesture, for the day when no finger serves.")
     try await set(V1.Secret(kind: .passcode(V1.PasscodeProof(passcode: passcode))), named: "a passcode")
     try await set(V1.Secret(kind: .gesture(V1.GestureProof(points: gesture))), named: "a gesture")
-    let answer = try await call("GetUnlockSettings") { client async throws(TouchstoneError) in
-      try await client.getUnlockSettings(
-        V1.GetUnlockSettingsRequest(applicationID: application, profileID: profile))
-    }
+    let answer = try await call(
+      client.getUnlockSettings, V1.GetUnlockSettingsRequest(applicationID: application, profileID: profile))
     guard let settings = answer.settings else { throw WrongAnswer(message: "settings") }
     try narrator.expect(
       settings.biometryEnabled && settings.passcodeEnabled && settings.passcodeSet && settings.gestureEnabled
@@ -79,12 +72,11 @@ extension DemoStory {
   }
 
   private func set(_ secret: V1.Secret, named name: String) async throws(WrongAnswer) {
-    let answer = try await call("SetSecret, \(name)") { client async throws(TouchstoneError) in
-      try await client.setSecret(
-        V1.SetSecretRequest(
-          applicationID: application, profileID: profile, secret: secret, confirmation: secret,
-          authority: .primary(passwordLogin)))
-    }
+    let answer = try await call(
+      client.setSecret,
+      V1.SetSecretRequest(
+        applicationID: application, profileID: profile, secret: secret, confirmation: secret,
+        authority: .primary(passwordLogin)), named: "SetSecret, \(name)")
     try narrator.expect(answer.accepted, "the secret to be accepted")
     narrator.call("SetSecret, \(name)", "accepted")
   }
@@ -92,17 +84,15 @@ extension DemoStory {
   func bindAnew(_ old: Keys) async throws(WrongAnswer) -> Keys {
     let keys = try await bind()
     narrator.title("The old binding is revoked, and the app is told to set the phone up again.")
-    let answer = try await call("GetBinding") { client async throws(TouchstoneError) in
-      try await client.getBinding(V1.GetBindingRequest(applicationID: application, bindingID: old.bindingID))
-    }
+    let answer = try await call(
+      client.getBinding, V1.GetBindingRequest(applicationID: application, bindingID: old.bindingID))
     try narrator.expect(answer.binding?.state == .revoked, "the old binding to be revoked")
     narrator.call("GetBinding", "\(old.bindingID) is revoked")
-    let opened = try await call("BeginEvaluation") { client async throws(TouchstoneError) in
-      try await client.beginEvaluation(
-        V1.BeginEvaluationRequest(
-          applicationID: application, policy: "login", bindingID: old.bindingID,
-          localizedReason: "Log in to the \(application)", posture: phone.posture))
-    }
+    let opened = try await call(
+      client.beginEvaluation,
+      V1.BeginEvaluationRequest(
+        applicationID: application, policy: "login", bindingID: old.bindingID,
+        localizedReason: "Log in to the \(application)", posture: phone.posture))
     try narrator.expect(opened.denial?.reason == "BINDING_REVOKED", "BINDING_REVOKED")
     narrator.call("BeginEvaluation, login", "no, BINDING_REVOKED")
     if let message = opened.denial?.message { narrator.screen(message.text) }

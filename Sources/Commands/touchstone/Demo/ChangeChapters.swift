@@ -30,9 +30,7 @@ extension DemoStory {
     let request = V1.BeginEvaluationRequest(
       applicationID: application, policy: "deviceOwnerAuthentication", bindingID: keys.bindingID,
       localizedReason: "Log in to the shop", posture: posture)
-    let answer = try await call("ExplainEvaluation") { client async throws(TouchstoneError) in
-      try await client.explainEvaluation(V1.ExplainEvaluationRequest(begin: request))
-    }
+    let answer = try await call(client.explainEvaluation, V1.ExplainEvaluationRequest(begin: request))
     let obstacles = answer.trace.filter { !$0.passed }
     try narrator.expect(answer.answer?.denial?.reason == "OS_TOO_OLD", "OS_TOO_OLD")
     try narrator.expect(obstacles.contains { $0.rule == "R2" }, "rule R2 to say no")
@@ -42,10 +40,8 @@ extension DemoStory {
 
   func auditTells() async throws(WrongAnswer) {
     narrator.title("All of it is in the audit log.")
-    let log = try await call("ListEvents") { client async throws(TouchstoneError) in
-      try await client.listEvents(
-        V1.ListEventsRequest(filter: V1.EventFilter(applicationID: application), pageSize: 1_000))
-    }
+    let log = try await call(
+      client.listEvents, V1.ListEventsRequest(filter: V1.EventFilter(applicationID: application), pageSize: 1_000))
     let kinds = Set(log.events.map(\.kind))
     try narrator.expect(
       kinds.isSuperset(of: [

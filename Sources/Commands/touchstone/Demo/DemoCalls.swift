@@ -2,15 +2,15 @@
 
 internal import DispatchRPC
 internal import TouchstoneClient
+internal import TouchstonePolicy
 
 extension DemoStory {
   func canEvaluate(_ keys: Keys, expecting expected: Bool) async throws(WrongAnswer) {
-    let answer = try await call("CanEvaluatePolicy") { client async throws(TouchstoneError) in
-      try await client.canEvaluatePolicy(
-        V1.CanEvaluatePolicyRequest(
-          applicationID: application, policy: "deviceOwnerAuthenticationWithBiometrics", bindingID: keys.bindingID,
-          posture: phone.posture))
-    }
+    let answer = try await call(
+      client.canEvaluatePolicy,
+      V1.CanEvaluatePolicyRequest(
+        applicationID: application, policy: "deviceOwnerAuthenticationWithBiometrics", bindingID: keys.bindingID,
+        posture: phone.posture))
     try narrator.expect(answer.canEvaluate == expected, "can_evaluate to be \(expected)")
     if let denial = answer.denial { try narrator.expect(denial.laError == .biometryLockout, "LAError -8") }
     narrator.call(
@@ -31,13 +31,12 @@ extension DemoStory {
   func begin(
     _ policy: String, bindingID: String?, _ transaction: V1.Transaction? = nil
   ) async throws(WrongAnswer) -> V1.BeginEvaluationResponse {
-    let answer = try await call("BeginEvaluation") { client async throws(TouchstoneError) in
-      try await client.beginEvaluation(
-        V1.BeginEvaluationRequest(
-          applicationID: application, policy: policy, bindingID: bindingID ?? "",
-          localizedReason: "Log in to the \(application)", transaction: transaction,
-          posture: bindingID.map { _ in phone.posture }))
-    }
+    let answer = try await call(
+      client.beginEvaluation,
+      V1.BeginEvaluationRequest(
+        applicationID: application, policy: policy, bindingID: bindingID ?? "",
+        localizedReason: "Log in to the \(application)", transaction: transaction,
+        posture: bindingID.map { _ in phone.posture }))
     try narrator.expect(answer.denial == nil && !answer.evaluation.isEmpty, "an open evaluation of \(policy)")
     let factors = answer.factors.map(\.name).joined(separator: ", ")
     narrator.call("BeginEvaluation, \(policy)", "a challenge; offers \(factors)")
@@ -54,9 +53,7 @@ extension DemoStory {
     let request = V1.SubmitAttemptRequest(
       applicationID: application, evaluation: evaluation.evaluation, attempt: attempt,
       posture: posture ?? phone.posture, appAssertion: appAssertion)
-    let answer = try await call(name) { client async throws(TouchstoneError) in
-      try await client.submitAttempt(request)
-    }
+    let answer = try await call(client.submitAttempt, request, named: name)
     try narrator.expect(answer.outcome == outcome, "outcome \(outcome.name), not \(answer.outcome.name)")
     if let retryAfter {
       let seconds = answer.retryAfter?.seconds ?? 0
@@ -71,31 +68,30 @@ extension DemoStory {
 
   /// The latest event of its kind has the reason, which answers to wrong proofs do not tell (R37).
   func expectRefusal(_ kind: String, because reason: String) async throws(WrongAnswer) {
-    let log = try await call("ListEvents") { client async throws(TouchstoneError) in
-      try await client.listEvents(
-        V1.ListEventsRequest(filter: V1.EventFilter(applicationID: application, kinds: [kind]), pageSize: 1_000))
-    }
+    let log = try await call(
+      client.listEvents,
+      V1.ListEventsRequest(filter: V1.EventFilter(applicationID: application, kinds: [kind]), pageSize: 1_000))
     let found = log.events.last?.details["reason"]
     try narrator.expect(found == reason, "an event \(kind) of \(reason), not \(found ?? "none")")
     narrator.note("(audit log) \(kind): \(reason)")
   }
 
-  func call<Answer: Sendable>(
-    _ name: String, _ body: (TouchstoneClient) async throws(TouchstoneError) -> Answer
-  ) async throws(WrongAnswer) -> Answer {
+  /// - Parameter name: of the call in the story; `nil`: the method's.
+  func call<Request, Response>(
+    _ method: UnaryMethod<Request, Response>, _ request: Request, named name: String? = nil
+  ) async throws(WrongAnswer) -> Response {
     do throws(TouchstoneError) {
-      return try await body(client)
+      return try await method(request)
     } catch {
-      throw WrongAnswer(message: "\(name) to be answered, not \(error.code): \(error.message)")
+      throw WrongAnswer(message: "\(name ?? method.name) to be answered, not \(error.code): \(error.message)")
     }
   }
 
-  func expectFailure(
-    _ name: String, _ code: RPCCode, _ reason: String?,
-    _ body: (TouchstoneClient) async throws(TouchstoneError) -> Void
+  func expectFailure<Request, Response>(
+    _ method: UnaryMethod<Request, Response>, _ request: Request, _ name: String, _ code: RPCCode, _ reason: String?
   ) async throws(WrongAnswer) {
     do throws(TouchstoneError) {
-      try await body(client)
+      _ = try await method(request)
     } catch {
       try narrator.expect(
         error.code == code && error.reason == reason, "\(name) to fail with \(reason ?? "\(code)"), not \(error)")
@@ -121,17 +117,7 @@ extension V1.SubmitAttemptRequest.Attempt {
 }
 
 extension V1.Factor {
-  fileprivate var name: String {
-    switch self {
-    case .biometry: "biometry"
-    case .deviceOwner: "device owner"
-    case .passcode: "passcode"
-    case .gesture: "gesture"
-    case .passkey: "passkey"
-    case .primary: "primary"
-    default: "\(rawValue)"
-    }
-  }
+  fileprivate var name: String { Factor(rawValue: UInt8(clamping: rawValue))?.settingName ?? "\(rawValue)" }
 }
 
 extension V1.Outcome {

@@ -13,9 +13,8 @@ extension DemoStory {
     let answer = try await submit(evaluation, attempt, expecting: .succeeded)
     try narrator.expect(answer.profileID == profile && !answer.token.isEmpty, "Ada's name and a token")
     try await submit(evaluation, attempt, expecting: .invalidContext, named: "SubmitAttempt, replayed")
-    let introspection = try await call("IntrospectToken") { client async throws(TouchstoneError) in
-      try await client.introspectToken(V1.IntrospectTokenRequest(applicationID: application, token: answer.token))
-    }
+    let introspection = try await call(
+      client.introspectToken, V1.IntrospectTokenRequest(applicationID: application, token: answer.token))
     try narrator.expect(introspection.active && introspection.claims?.profileID == profile, "an active token of Ada's")
     narrator.call("IntrospectToken", "active, \(introspection.claims?.methods.joined(separator: " + ") ?? "")")
   }
@@ -40,10 +39,8 @@ extension DemoStory {
   private func consume(
     _ token: String, _ transaction: V1.Transaction, expecting reason: String
   ) async throws(WrongAnswer) {
-    let answer = try await call("ConsumeToken") { client async throws(TouchstoneError) in
-      try await client.consumeToken(
-        V1.ConsumeTokenRequest(applicationID: application, token: token, transaction: transaction))
-    }
+    let answer = try await call(
+      client.consumeToken, V1.ConsumeTokenRequest(applicationID: application, token: token, transaction: transaction))
     try narrator.expect(answer.reason == reason && answer.consumed == reason.isEmpty, "\(reason), not \(answer.reason)")
     narrator.call("ConsumeToken, \(transaction.amount)", answer.consumed ? "consumed" : answer.reason)
   }

@@ -49,12 +49,11 @@ extension DemoStory {
   }
 
   private func register(on authenticator: SimulatedAuthenticator) async throws(WrongAnswer) {
-    let begun = try await call("BeginBinding") { client async throws(TouchstoneError) in
-      try await client.beginBinding(
-        V1.BeginBindingRequest(
-          applicationID: application, profileID: profile, primary: passwordLogin,
-          passkey: V1.NewPasskey(userName: "ada@shop.example", displayName: "Ada")))
-    }
+    let begun = try await call(
+      client.beginBinding,
+      V1.BeginBindingRequest(
+        applicationID: application, profileID: profile, primary: passwordLogin,
+        passkey: V1.NewPasskey(userName: "ada@shop.example", displayName: "Ada")))
     let options = try options(begun.passkeyOptions)
     guard let handle = options.user.flatMap({ Base64URL.decode($0.id) }) else {
       throw WrongAnswer(message: "a user handle")
