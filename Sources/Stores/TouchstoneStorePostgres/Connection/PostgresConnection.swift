@@ -210,6 +210,9 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
   /// The server has answered Sync: only now is it certain whether the transaction is committed.
   func finishFirst() {
     var done = inFlight.removeFirst()
+    if done.error == nil, done.results.count < done.transaction.calls.count {
+      done.error = .lost("an answer is missing")
+    }
     if done.error == nil, done.transaction.foundConflict(done.results) { done.error = .conflict }
     if done.isUnflushed, done.error == nil {
       unflushed.append(done)
