@@ -210,9 +210,7 @@ public final class PostgresStore: Store {
     guard !isOutdated.load(ordering: .relaxed) else { return completion(.failure(.otherLineage)) }
     reads.run(calls, isQuestion: true) { result in
       do throws(PostgresError) {
-        let results = try result.get()
-        guard results.count == calls.count else { throw .corrupt("an answer is missing") }
-        completion(.success(try decode(results)))
+        completion(.success(try decode(try result.get())))
       } catch {
         completion(.failure(StoreError(error)))
       }
@@ -228,8 +226,7 @@ public final class PostgresStore: Store {
     let select = StatementCall(includingRevoked ? .selectBindings : .selectActiveBindings).bind(applicationID)
       .bind(profileID).bind(after ?? "").bind(max(0, limit))
     list(completion) { [lists] () throws(PostgresError) in
-      try await lists.run([select], isQuestion: true).first?.map { row throws(PostgresError) in try BindingRecord(&row)
-      } ?? []
+      try await lists.run([select], isQuestion: true)[0].map { row throws(PostgresError) in try BindingRecord(&row) }
     }
   }
 
@@ -355,9 +352,7 @@ public final class PostgresStore: Store {
     list(completion) { [lists] () throws(PostgresError) in
       // If several first starts run at once, the others wait for one and find its check. It may be sent twice.
       let calls = [StatementCall(.putFirstKeyCheck).bind(check), StatementCall(.selectKeyCheck)]
-      let results = try await lists.run(calls, isQuestion: true)
-      guard results.count == calls.count else { throw .corrupt("an answer is missing") }
-      return try results[1].only { row in row.blob() }
+      return try await lists.run(calls, isQuestion: true)[1].only { row in row.blob() }
     }
   }
 

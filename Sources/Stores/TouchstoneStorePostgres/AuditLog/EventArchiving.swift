@@ -29,7 +29,7 @@ struct EventArchiving: Sendable {
     let results = try await session.run([
       StatementCall(.selectLastEvents).bind(archived.unerasedThrough).bind(ProfileErasure.eventKind)
     ])
-    let erasures = try results.first?.map { row throws(PostgresError) in try EventRecord(&row) } ?? []
+    let erasures = try results[0].map { row throws(PostgresError) in try EventRecord(&row) }
     return erasures.contains { $0.event.map(archived.isErased) == true }
   }
 
@@ -40,14 +40,12 @@ struct EventArchiving: Sendable {
       StatementCall(.dropEvents).bind(archived.start.sequence).bind(archived.start.hash).bind(archived.end.sequence)
         .bind(archived.end.hash).bind(archived.claimant.bytes)
     ])
-    guard let result = results.first else { throw .corrupt("no archive's end") }
-    return try result.only { row in row.integer() } == 1
+    return try results[0].only { row in row.integer() } == 1
   }
 
   func claim(by claimant: UniqueID, for duration: Duration) async throws(PostgresError) -> Bool {
     let milliseconds = duration.components.seconds * 1_000 + duration.components.attoseconds / 1_000_000_000_000_000
     let results = try await lists.run([StatementCall(.claimArchiving).bind(claimant.bytes).bind(milliseconds)])
-    guard let result = results.first else { throw .corrupt("no archive's end") }
-    return try result.only { row in row.integer() } == 1
+    return try results[0].only { row in row.integer() } == 1
   }
 }

@@ -17,7 +17,6 @@ struct LockedEventChain {
   init(in session: ConnectionLane.Session) async throws(PostgresError) {
     self.session = session
     let results = try await session.run([StatementCall(.begin), StatementCall(.lockEventChain)])
-    guard results.count == 2 else { throw .corrupt("no audit log") }
     chain = EventChain(continuing: try results[1].only { row in EventChain.Head(&row) })
   }
 
@@ -30,7 +29,7 @@ struct LockedEventChain {
 
   private mutating func sealStep() async throws(PostgresError) -> Int {
     let results = try await session.run([StatementCall(.selectUnsealedEvents).bind(Self.maximumRowsPerStep)])
-    let rows = try results.first?.map { row throws(PostgresError) in try UnsealedEvents(&row) } ?? []
+    let rows = try results[0].map { row throws(PostgresError) in try UnsealedEvents(&row) }
     guard !rows.isEmpty else { return 0 }
     var sealed = RowArrays.sealedEvents
     for row in rows {

@@ -54,7 +54,7 @@ struct PostgresAuditLogReader {
     let next = StatementCall(.selectUnsealedEvents).bind(LockedEventChain.maximumRowsPerStep)
     let results = try await session.run([next])
     do throws(PostgresError) {
-      _ = try results.first?.map { row throws(PostgresError) in try UnsealedEvents(&row) }
+      _ = try results[0].map { row throws(PostgresError) in try UnsealedEvents(&row) }
       return nil
     } catch {
       return error
@@ -62,7 +62,7 @@ struct PostgresAuditLogReader {
   }
 
   private func start() async throws(PostgresError) -> EventChain.Head {
-    guard var row = try await session.run([StatementCall(.selectEventArchive)]).first?.first else {
+    guard var row = try await session.run([StatementCall(.selectEventArchive)])[0].first else {
       throw .corrupt("the audit log has no beginning")
     }
     return EventChain.Head(&row)
@@ -71,7 +71,7 @@ struct PostgresAuditLogReader {
   /// The end, and an event after it or before the first one.
   private func end() async throws(PostgresError) -> (EventChain.Head, outlier: UInt64?) {
     let results = try await session.run([StatementCall(.selectEventChain), StatementCall(.selectEventsBeyond)])
-    guard results.count == 2, var row = results[0].first else { throw .corrupt("the audit log has no head") }
+    guard var row = results[0].first else { throw .corrupt("the audit log has no head") }
     let outlier = try results[1].only { row in row.optionalInteger() }
     return (EventChain.Head(&row), outlier.map { UInt64(bitPattern: $0) })
   }
@@ -93,6 +93,6 @@ struct PostgresAuditLogReader {
     let results = try await session.run([
       StatementCall(.selectEvents).bind(Int64(clamping: sequence)).bind(EventLogReading.eventsPerPage)
     ])
-    return try results.first?.map { row in try? EventRecord(&row) } ?? []
+    return try results[0].map { row in try? EventRecord(&row) }
   }
 }

@@ -200,12 +200,7 @@ final class Committer: Sendable {
   }
 
   static func isCommitted(_ results: [QueryResult]) -> Result<Bool, PostgresError> {
-    do throws(PostgresError) {
-      guard results.count == 3 else { throw .corrupt("a commit mark is missing") }
-      return .success(try results[1].only { row in row.boolean() })
-    } catch {
-      return .failure(error)
-    }
+    Result { () throws(PostgresError) in try results[1].only { row in row.boolean() } }
   }
 
   private func after(

@@ -49,7 +49,6 @@ struct EventErasure: Sendable {
       StatementCall(.selectEventsToErase).bind(erasure.applicationID).bind(erasure.profileID).bind(through).bind(end)
         .bind(limit),
     ])
-    guard results.count == 2 else { throw .corrupt("no audit log") }
     let start = try results[0].only { row in EventChain.Head(&row) }
     return try results[1].map { row throws(PostgresError) in
       let sequence = row.version()

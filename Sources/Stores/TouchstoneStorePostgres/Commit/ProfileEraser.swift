@@ -56,7 +56,6 @@ struct ProfileEraser: Sendable {
           StatementCall(.deleteRevokedBindings).bind(erasure.applicationID).bind(erasure.profileID).bind(last)
             .bind(Self.revokedBindingsPerStep),
         ])
-        guard results.count == 2 else { throw .corrupt("an answer is missing") }
         let bindings = try results[1].map { row in row.text() }
         try await session.run([StatementCall(.commit)])
         return bindings
@@ -153,8 +152,7 @@ struct ProfileEraser: Sendable {
       raising(.reserveProfile, .init(applicationID: erasure.applicationID, profileID: erasure.profileID)),
       StatementCall(.deleteProfile).bind(erasure.applicationID).bind(erasure.profileID),
     ])
-    guard let deleted = results.last else { throw .corrupt("an answer is missing") }
-    guard let version = try deleted.map({ row in row.version() }).first, version > 0 else { return }
+    guard let version = try results[1].map({ row in row.version() }).first, version > 0 else { return }
     try await session.run([
       raising(
         .raiseErasureMark, .init(applicationID: erasure.applicationID, profileID: erasure.markID, version: version))

@@ -8,7 +8,7 @@ final class ConnectionLane: Sendable {
   private let pool: ConnectionPool<PostgresConnection>
   let timeout: Duration
 
-  struct Configuration {
+  struct Configuration: Sendable {
     /// The maximum for each host. The minimum is kept; the others come and go with the load.
     var connections: Int
     /// Transactions at one time on each connection.
@@ -20,7 +20,7 @@ final class ConnectionLane: Sendable {
     var answerTimeout: Duration
     /// The time between two statements of a transaction; by default twice the time for an answer.
     var idleTimeout: Duration?
-    /// As `PostgresConnection.Configuration` has it.
+    /// If answers may take long, a Sync comes before each transaction, and its answer has less time.
     var signOfLifeTimeout: Duration?
     /// A few batches are little for one connection, so more are there only if they are kept.
     var minimumConnections = 1
@@ -28,10 +28,19 @@ final class ConnectionLane: Sendable {
     var prepared: [Statement]
     /// How the server plans them (`SessionSetup.plansByIndex`).
     var planning: [String] = []
-    /// As `PostgresConnection.Configuration` has it.
+    /// A transaction whose commit makes all earlier ones durable, so that waiting commits share one fsync.
     var flushing: (@Sendable () -> StatementCall)?
-    /// Shared by all lanes of a store.
+    /// Ends the connection if another primary has replaced its server. Shared by all lanes of a store. `nil`: the
+    /// server has no timelines.
     var succession: Succession?
+
+    /// How long the connection waits for an answer: the server gives up first, with an error.
+    var receiveTimeout: Duration { answerTimeout + SessionSetup.grace }
+
+    /// Done first, and not prepared.
+    var setup: [String] {
+      SessionSetup.statements(statementTimeout: answerTimeout, idleTimeout: idleTimeout ?? answerTimeout * 2) + planning
+    }
   }
 
   /// Opens no connection yet.
@@ -42,22 +51,11 @@ final class ConnectionLane: Sendable {
       maximumWaiting: configuration.maximumWaiting, assumedCapacity: configuration.depth, backoff: backoff)
     // A standby refuses, as do hosts that are down. If several hosts serve, they share the load.
     pool.balancing = .leastRequest
-    let setup =
-      SessionSetup.statements(
-        statementTimeout: configuration.answerTimeout,
-        idleTimeout: configuration.idleTimeout ?? configuration.answerTimeout * 2)
-      + configuration.planning
     self.pool = ConnectionPool(
       configuration: pool, endpoints: targets.indices.map { EndpointID($0) }
     ) { id, report in
       PostgresConnection(
-        configuration: .init(
-          target: targets[id.endpoint.number], capacity: configuration.depth, connectTimeout: backoff.connectTimeout,
-          // The server gives up first, with an error.
-          answerTimeout: configuration.answerTimeout + SessionSetup.grace,
-          signOfLifeTimeout: configuration.signOfLifeTimeout, setup: setup, prepared: configuration.prepared,
-          flushing: configuration.flushing, succession: configuration.succession),
-        report: report)
+        to: targets[id.endpoint.number], within: backoff.connectTimeout, configuration, report: report)
     }
   }
 

@@ -8,10 +8,10 @@ extension PostgresConnection {
   func beginConnecting() {
     guard phase == .idle else { return }
     phase = .connecting
-    startTimer(after: configuration.connectTimeout)
+    startTimer(after: connectTimeout)
     // `finish` ends it: nothing runs on a connection that is gone.
     socketWatch = SocketWatch(on: queue, ready: { [unowned self] in socketReady() }, ended: { [self] in finish() })
-    let settings = configuration.target.settings
+    let settings = target.settings
     // The 0: `dbname` is not to be read as a connection string again.
     connection = withCStrings(settings.map(\.keyword)) { keywords in
       withCStrings(settings.map(\.value)) { values in PQconnectStartParams(keywords, values, 0) }
@@ -68,7 +68,7 @@ extension PostgresConnection {
       case .failure(let error): end(error.message)
       }
     }
-    inFlight.append(InFlight(transaction: done, isUnflushed: false, deadline: .now() + configuration.answerTimeout))
+    inFlight.append(InFlight(transaction: done, isUnflushed: false, deadline: .now() + configuration.receiveTimeout))
     flush()
   }
 
@@ -84,7 +84,7 @@ extension PostgresConnection {
     }
     phase = .serving
     timerDeadline = nil
-    report(.connected(capacity: configuration.capacity))
+    report(.connected(capacity: configuration.depth))
     sendWaiting()
   }
 }

@@ -22,23 +22,6 @@ struct Transaction: Sendable {
 ///
 /// `@unchecked Sendable`: everything except `inbox` is used only on `queue`.
 final class PostgresConnection: PooledConnection, @unchecked Sendable {
-  struct Configuration: Sendable {
-    var target: ConnectionTarget
-    /// The number of transactions at one time.
-    var capacity: Int
-    var connectTimeout: Duration
-    var answerTimeout: Duration
-    /// If answers may take long, a Sync comes before each transaction, and its answer has less time.
-    var signOfLifeTimeout: Duration?
-    /// Done first, and not prepared.
-    var setup: [String]
-    var prepared: [Statement]
-    /// A transaction whose commit makes all earlier ones durable, so that waiting commits share one fsync.
-    var flushing: (@Sendable () -> StatementCall)?
-    /// Ends the connection if another primary has replaced its server. `nil`: the server has no timelines.
-    var succession: Succession?
-  }
-
   enum Phase {
     case idle
     case connecting
@@ -62,7 +45,9 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     var error: PostgresError?
   }
 
-  let configuration: Configuration
+  let configuration: ConnectionLane.Configuration
+  let target: ConnectionTarget
+  let connectTimeout: Duration
   let report: @Sendable (PoolConnectionEvent) -> Void
   let queue = DispatchQueue(label: "touchstone.postgres.connection")
   let inbox = Mutex(Inbox())
@@ -81,7 +66,12 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
   /// Wakes the server's process after this connection is closed.
   var cancelRequest: CancelRequest?
 
-  init(configuration: Configuration, report: @escaping @Sendable (PoolConnectionEvent) -> Void) {
+  init(
+    to target: ConnectionTarget, within connectTimeout: Duration, _ configuration: ConnectionLane.Configuration,
+    report: @escaping @Sendable (PoolConnectionEvent) -> Void
+  ) {
+    self.target = target
+    self.connectTimeout = connectTimeout
     self.configuration = configuration
     self.report = report
   }
@@ -121,7 +111,7 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
       return inbox.transactions
     }
     guard !transactions.isEmpty else { return }
-    let deadline = MonotonicTime.now() + configuration.answerTimeout
+    let deadline = MonotonicTime.now() + configuration.receiveTimeout
     let isGroup = configuration.flushing != nil && (transactions.count > 1 || transactions[0].freesRowsEarly)
     for (index, transaction) in transactions.enumerated() {
       let isUnflushed = isGroup && transaction.isCommit
@@ -220,6 +210,9 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
   /// The server has answered Sync: only now is it certain whether the transaction is committed.
   func finishFirst() {
     var done = inFlight.removeFirst()
+    if done.error == nil, done.results.count < done.transaction.calls.count {
+      done.error = .lost("an answer is missing")
+    }
     if done.error == nil, done.transaction.foundConflict(done.results) { done.error = .conflict }
     if done.isUnflushed, done.error == nil {
       unflushed.append(done)

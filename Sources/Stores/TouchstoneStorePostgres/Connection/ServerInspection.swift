@@ -49,9 +49,9 @@ struct ServerInspection: Sendable {
     let ask = StatementCall(Statement(nil, "SELECT current_setting('statement_timeout')"))
     // Connected first, because its own settings would hide the setting that it must detect.
     _ = try await other.run([ask], isQuestion: true)
-    guard let told = try await session.run([tell, ask]).last?.only({ row in row.text() }) else { return false }
-    let known = try await session.run([ask]).first?.only { row in row.text() }
-    let overheard = try await other.run([ask], isQuestion: true).first?.only { row in row.text() }
+    let told = try await session.run([tell, ask])[1].only { row in row.text() }
+    let known = try await session.run([ask])[0].only { row in row.text() }
+    let overheard = try await other.run([ask], isQuestion: true)[0].only { row in row.text() }
     return known == told && overheard != told
   }
 
@@ -64,9 +64,8 @@ struct ServerInspection: Sendable {
     on lane: ConnectionLane, _ options: PostgresStoreOptions
   ) async throws(PostgresError) -> Duration {
     let before = options.clock()
-    let time = try await lane.run([StatementCall(selectTime)], isQuestion: true).first?.only { row in row.time() }
+    let time = try await lane.run([StatementCall(selectTime)], isQuestion: true)[0].only { row in row.time() }
     let after = options.clock()
-    guard let time else { throw .corrupt("the server does not say what time it is") }
     if time < before { return .microseconds(before.microseconds - time.microseconds) }
     return time > after ? .microseconds(after.microseconds - time.microseconds) : .zero
   }
@@ -97,12 +96,12 @@ struct ServerInspection: Sendable {
   /// log (a commit that waits for its fsync makes all earlier ones durable), on transactions over all tables, and on
   /// row locks.
   private static func otherEngine(_ lane: ConnectionLane) async throws(PostgresError) -> String? {
-    let version = try await lane.run([StatementCall(Statement(nil, "SELECT version()"))], isQuestion: true)
-      .first?.only { row in row.text() }
-    if let other = otherEngine(version: version ?? "") { return other }
+    let version = try await lane.run([StatementCall(Statement(nil, "SELECT version()"))], isQuestion: true)[0]
+      .only { row in row.text() }
+    if let other = otherEngine(version: version) { return other }
     let hasCitus = Statement(nil, "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'citus')")
-    let isCitus = try await lane.run([StatementCall(hasCitus)], isQuestion: true).first?.only { row in row.boolean() }
-    return isCitus == false ? nil : "Citus"
+    let isCitus = try await lane.run([StatementCall(hasCitus)], isQuestion: true)[0].only { row in row.boolean() }
+    return isCitus ? "Citus" : nil
   }
 
   /// What stands in `version()`, and the engine's name.

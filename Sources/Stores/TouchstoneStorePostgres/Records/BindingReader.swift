@@ -48,7 +48,8 @@ struct BindingReader: Sendable {
   }
 
   private static func answer(_ batch: [Read], _ results: [QueryResult]) {
-    guard let result = results.first, result.rowCount == batch.count else {
+    let result = results[0]
+    guard result.rowCount == batch.count else {
       for read in batch { read.completion(.failure(.corrupt("an answer is missing"))) }
       return
     }

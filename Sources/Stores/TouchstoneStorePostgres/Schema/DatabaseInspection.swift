@@ -32,8 +32,8 @@ struct DatabaseInspection: Sendable {
   }
 
   static func lineage(in session: ConnectionLane.Session) async throws(PostgresError) -> Lineage {
-    let number = try await session.run([StatementCall(.selectLineage)]).first?.only { row in row.integer() }
-    guard let number = number.flatMap(UInt32.init(exactly:)) else { throw .corrupt("it has no lineage") }
+    let number = try await session.run([StatementCall(.selectLineage)])[0].only { row in row.integer() }
+    guard let number = UInt32(exactly: number) else { throw .corrupt("it has no lineage") }
     return Lineage(rawValue: number)
   }
 
@@ -69,14 +69,14 @@ struct DatabaseInspection: Sendable {
   static func state(in session: ConnectionLane.Session) async throws(PostgresError) -> State {
     // The tables first: another process may make them between the two statements, and the marker with them.
     let tables = try await session.run([StatementCall(hasTables)])
-    let hasTables = try tables.first?.only { row in row.boolean() } == true
+    let hasTables = try tables[0].only { row in row.boolean() }
     return try await markedState(in: session) ?? (hasTables ? .foreign : .empty)
   }
 
   /// `nil`: there is no marker.
   private static func markedState(in session: ConnectionLane.Session) async throws(PostgresError) -> State? {
     do throws(PostgresError) {
-      guard var row = try await session.run([StatementCall(selectMarker)]).first?.first else { return .foreign }
+      guard var row = try await session.run([StatementCall(selectMarker)])[0].first else { return .foreign }
       guard row.text() == Schema.application else { return .foreign }
       return .ours(version: row.integer())
     } catch {
@@ -117,8 +117,8 @@ struct DatabaseInspection: Sendable {
     let name = "\(cluster) || '/' || current_database() || '/' || current_schema()"
     var call = StatementCall(Statement(nil, "SELECT substring(sha256(convert_to(\(name), 'UTF8')), 1, 16)"))
     if let place { call = call.bind(Array(place.utf8)) }
-    let digest = try await session.run([call]).first?.only { row in row.blob() }
-    guard let mark = digest.flatMap({ UniqueID(bytes: $0) }) else { throw .corrupt("it has no name") }
+    let digest = try await session.run([call])[0].only { row in row.blob() }
+    guard let mark = UniqueID(bytes: digest) else { throw .corrupt("it has no name") }
     return mark
   }
 
