@@ -204,7 +204,7 @@ let package = Package(
     tests("Core", "Encodings"),
     tests(
       "RPC", "DispatchRPC", ["CNGHTTP2", "COpenSSL", "CEpoll", "RPCLoopback", "TestSupport"], exclude: ["crosscheck"]),
-    tests("RPC", "DispatchHTTP", ["DispatchRPC", "TestSupport"]),
+    tests("RPC", "DispatchHTTP", ["DispatchRPC", "RPCLoopback", "TestSupport"]),
     tests("RPC", "DispatchPool", ["TestSupport"]),
     tests("RPC", "RPCChannel", ["DispatchRPC", "DispatchPool", "RPCLoopback", "TestSupport"]),
     tests("Core", "TouchstonePolicy", ["TestSupport", crypto]),

@@ -110,7 +110,7 @@ import Testing
     }
     let directory = TemporaryDirectory()
     let address = isUnix ? try loopback.server.listen(unixPath: directory.path("rpc.sock")) : loopback.address
-    let peer = RawPeer(address)
+    let peer = RawPeer(at: address)
     peer.post(
       Frame.preface + Frame.headers(1, Frame.call("/test/Text") + [("authorization", value.sent)]).bytes
         + Frame.data(1, [0, 0, 0, 0, 0], flags: Frame.endStream).bytes)

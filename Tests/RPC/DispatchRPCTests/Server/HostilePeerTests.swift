@@ -111,7 +111,7 @@ import Testing
     }
     // The kernel never gives up by itself on a Unix socket's peer.
     let directory = TemporaryDirectory()
-    let peer = RawPeer(try loopback.server.listen(unixPath: directory.path("rpc.sock")))
+    let peer = RawPeer(at: try loopback.server.listen(unixPath: directory.path("rpc.sock")))
     let settings = Frame(type: 4, payload: [0, 4, 0x7F, 0xFF, 0xFF, 0xFF])
     peer.post(Frame.preface + settings.bytes + Frame.windowUpdate(0, 0x7F00_0000).bytes)
     peer.post(

@@ -1,5 +1,8 @@
 // HTTP/2 frames by hand.
 
+import Glibc
+import RPCLoopback
+
 @testable import DispatchRPC
 
 /// One HTTP/2 frame (RFC 9113 §4.1).
@@ -133,5 +136,20 @@ extension Frame {
   /// SETTINGS_MAX_CONCURRENT_STREAMS.
   static func maxStreams(_ count: UInt32) -> Frame {
     Frame(type: settingsType, payload: [0, 3] + bigEndian(count))
+  }
+}
+
+extension RawPeer {
+  /// The server may listen on a Unix socket, too.
+  convenience init(at address: SocketAddress) {
+    let descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue), 0)
+    let isConnected = address.withSocketAddress { connect(descriptor, $0, $1) } == 0
+    precondition(isConnected, "the server under test listens")
+    self.init(connected: descriptor)
+  }
+
+  /// Returns the frames that came until they were enough, or no more came.
+  func exchange(_ bytes: [UInt8], until areEnough: @escaping @Sendable ([Frame]) -> Bool) async -> [Frame] {
+    Frame.parse(await answer(to: bytes, until: { areEnough(Frame.parse($0)) }))
   }
 }

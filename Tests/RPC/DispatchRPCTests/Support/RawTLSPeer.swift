@@ -4,6 +4,7 @@ import CEpoll
 import COpenSSL
 import Dispatch
 import Glibc
+import RPCLoopback
 import TestSupport
 
 @testable import DispatchRPC
@@ -29,9 +30,6 @@ final class RawTLSPeer: @unchecked Sendable {
     case ended
     case failed(String)
   }
-
-  /// The other side is expected to act sooner; this only keeps a failing test from hanging.
-  private static let patienceSeconds = 10
 
   private let queue = DispatchQueue(label: "test.raw-tls")
   private let descriptor: Int32
@@ -64,9 +62,7 @@ final class RawTLSPeer: @unchecked Sendable {
 
   private init(_ descriptor: Int32, _ method: OpaquePointer, _ options: RawTLSOptions) {
     self.descriptor = descriptor
-    var patience = timeval(tv_sec: Self.patienceSeconds, tv_usec: 0)
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    setPatience(of: descriptor)
     context = SSL_CTX_new(method)
     // Old versions need old signatures.
     SSL_CTX_set_security_level(context, 0)
@@ -165,35 +161,19 @@ final class RawTLSPeer: @unchecked Sendable {
 /// Takes connections one after the other, and serves each by `options`.
 final class RawTLSServer: Sendable {
   let address: SocketAddress
-  private let listener: Int32
+  private let listener: RawListener
   private let queue = DispatchQueue(label: "test.raw-tls-server")
 
   init() throws {
-    let any = try SocketAddress.resolve(host: "127.0.0.1", port: 0)[0]
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    let isListening = any.withSocketAddress { bind(listener, $0, $1) } == 0 && listen(listener, 16) == 0
-    precondition(isListening, "a port is free")
-    var name = sockaddr_in()
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let bound = withUnsafeMutablePointer(to: &name) { name in
-      name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        getsockname(listener, $0, &length)
-        return SocketAddress($0)
-      }
-    }
-    self.listener = listener
-    address = bound!
-  }
-
-  deinit {
-    close(listener)
+    listener = try RawListener()
+    address = listener.address
   }
 
   /// The next connection, before its handshake.
   func accept(_ options: RawTLSOptions) async -> RawTLSPeer {
     await withCheckedContinuation { done in
       queue.async { [listener] in
-        done.resume(returning: RawTLSPeer(accepted: Glibc.accept(listener, nil, nil), options))
+        done.resume(returning: RawTLSPeer(accepted: listener.accept(), options))
       }
     }
   }

@@ -10,30 +10,18 @@ import RPCLoopback
 /// Plays its script to the first client, on a thread that may block.
 final class ScriptedServer: Sendable {
   let address: SocketAddress
-  private let listener: Int32
+  private let listener: RawListener
 
   init(_ script: @escaping @Sendable (ScriptedConnection) -> Void) throws {
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    let loopback = try SocketAddress.resolve(host: "127.0.0.1", port: 0)[0]
-    var address = sockaddr_in()
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isListening = loopback.withSocketAddress { Glibc.bind(listener, $0, $1) } == 0 && listen(listener, 1) == 0
-    precondition(isListening, "a free port is free")
-    withUnsafeMutablePointer(to: &address) { pointer in
-      _ = pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener, $0, &length) }
-    }
-    self.address = try SocketAddress.resolve(host: "127.0.0.1", port: UInt16(bigEndian: address.sin_port))[0]
+    let listener = try RawListener()
     self.listener = listener
+    address = listener.address
     DispatchQueue(label: "test.scripted-server").async {
-      let connection = ScriptedConnection(accept(listener, nil, nil))
+      let connection = ScriptedConnection(listener.accept())
       connection.exchangeSettings()
       script(connection)
       connection.end()
     }
-  }
-
-  deinit {
-    close(listener)
   }
 
   /// A client of it, connected.
@@ -59,12 +47,7 @@ final class ScriptedConnection {
   }
 
   func send(_ frames: [Frame]) {
-    var rest = frames.flatMap(\.bytes)[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-      guard count > 0 else { return }
-      rest = rest.dropFirst(count)
-    }
+    sendAll(frames.flatMap(\.bytes), to: descriptor)
   }
 
   /// `nil`: the client has closed.

@@ -147,12 +147,7 @@ struct ApplicationSectionTests {
     } catch {
       lines = error.lines
     }
-    #expect(file.places.count == file.complaints.count)
-    #expect(lines.count == file.complaints.count, "\(lines)")
-    for (line, (place, complaint)) in zip(lines, zip(file.places, file.complaints)) {
-      #expect(line.hasPrefix(place), "\(line)")
-      #expect(line.contains(complaint), "\(line)")
-    }
+    file.expectNamed(in: lines)
   }
 
   @Test("`required` by itself says what else it accepts")

@@ -55,19 +55,23 @@ struct BadFile: Sendable, CustomTestStringConvertible {
       return error.lines
     }
   }
+
+  /// What is wrong, each in a line with its place.
+  func expectNamed(in lines: [String]) {
+    #expect(places.count == complaints.count)
+    #expect(lines.count == complaints.count, "\(lines)")
+    for (line, (place, complaint)) in zip(lines, zip(places, complaints)) {
+      #expect(line.hasPrefix(place), "\(line)")
+      #expect(line.contains(complaint), "\(line)")
+    }
+  }
 }
 
 @Suite("Configuration errors")
 struct ConfigurationErrorTests {
   @Test("What is wrong is named with its place", arguments: wrong + BadFile.accessErrors)
   func places(file: BadFile) {
-    let lines = file.complaintsOfReading
-    #expect(file.places.count == file.complaints.count)
-    #expect(lines.count == file.complaints.count, "\(lines)")
-    for (line, (place, complaint)) in zip(lines, zip(file.places, file.complaints)) {
-      #expect(line.hasPrefix(place), "\(line)")
-      #expect(line.contains(complaint), "\(line)")
-    }
+    file.expectNamed(in: file.complaintsOfReading)
   }
 
   @Test("All that is wrong is named, in the file's order")

@@ -11,11 +11,16 @@ struct HangingStandbyTests {
   private static let givenUp = 6
   private static let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
 
-  @Test func processesThatNobodyListensToDoNotPileUp() async throws {
+  private static func migratedServer() async throws -> (PostgresServer, uri: String) {
     let server = try PostgresServer()
     let uri = try server.makeSchema()
+    _ = try await PostgresMigration.run(uri: uri, options: .small)
+    return (server, uri)
+  }
+
+  @Test func processesThatNobodyListensToDoNotPileUp() async throws {
+    let (server, uri) = try await Self.migratedServer()
     var options = PostgresStoreOptions.small
-    _ = try await PostgresMigration.run(uri: uri, options: options)
     options.callTimeout = .milliseconds(200)
     options.writeConnections = 2
     options.listConnections = 1
@@ -48,10 +53,8 @@ struct HangingStandbyTests {
 
   /// The store cancels the wait of the first one, which leaves its mark: the second one must not take that for its own.
   @Test func aConfirmationThatIsSentAgainWaitsAgain() async throws {
-    let server = try PostgresServer()
-    let uri = try server.makeSchema()
+    let (server, uri) = try await Self.migratedServer()
     var options = PostgresStoreOptions.small
-    _ = try await PostgresMigration.run(uri: uri, options: options)
     // Time for a second one.
     options.callTimeout = .seconds(2)
     try await withStores(1, at: uri, options: options) { stores in
@@ -64,10 +67,8 @@ struct HangingStandbyTests {
 
   /// R37: an unknown binding has no row, so its refusals wait for none.
   @Test func refusalsAboutOneBindingWaitTogether() async throws {
-    let server = try PostgresServer()
-    let uri = try server.makeSchema()
+    let (server, uri) = try await Self.migratedServer()
     var options = PostgresStoreOptions.small
-    _ = try await PostgresMigration.run(uri: uri, options: options)
     // Both still wait when a machine that is busy comes to look.
     options.callTimeout = .seconds(8)
     try await withStores(2, at: uri, options: options) { stores in
