@@ -47,12 +47,20 @@ extension TouchstoneService {
     let query = SubjectQuery(
       named: EvaluationSubject(bindingID: request.bindingID, profileID: request.profileID),
       applicationID: request.applicationID)
-    try read(query, for: exchange) { [self] subject in
-      let preflight = entry.policy.preflight(
-        posture: posture, binding: subject.bindingStanding, device: subject.device.biometry,
-        profile: subject.profileStanding, now: clock())
-      exchange.answer(V1.CanEvaluatePolicyResponse(preflight, on: posture, in: exchange.language))
+    if let subject = try subjectAtHand(query, for: exchange) {
+      return answer(exchange, of: subject, under: entry, posture)
     }
+    read(query, for: exchange) { [self] subject in answer(exchange, of: subject, under: entry, posture) }
+  }
+
+  private func answer(
+    _ exchange: Exchange<V1.CanEvaluatePolicyResponse>, of subject: Subject, under entry: PolicyBook.Entry,
+    _ posture: DevicePosture
+  ) {
+    let preflight = entry.policy.preflight(
+      posture: posture, binding: subject.bindingStanding, device: subject.device.biometry,
+      profile: subject.profileStanding, now: clock())
+    exchange.answer(V1.CanEvaluatePolicyResponse(preflight, on: posture, in: exchange.language))
   }
 
   // MARK: BeginEvaluation
@@ -66,7 +74,8 @@ extension TouchstoneService {
     _ request: V1.BeginEvaluationRequest, _ exchange: Exchange<V1.BeginEvaluationResponse>
   ) throws(RequestError) {
     let terms = try openingTerms(request)
-    try read(terms.query, for: exchange) { [self] subject in open(terms, for: subject, exchange) }
+    if let subject = try subjectAtHand(terms.query, for: exchange) { return open(terms, for: subject, exchange) }
+    read(terms.query, for: exchange) { [self] subject in open(terms, for: subject, exchange) }
   }
 
   struct OpeningTerms: Sendable {

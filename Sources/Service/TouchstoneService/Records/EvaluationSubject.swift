@@ -91,19 +91,12 @@ extension TouchstoneService {
     return subject(query.named, of: records)
   }
 
-  /// Reads the records once, for a call that writes nothing, and runs `body` on the call's event loop. A binding that
-  /// the store has at hand needs no closure that outlives this function, and a subject without a name needs no records.
+  /// Reads the records once, for a call that writes nothing, and runs `body` on the call's event loop. Ask
+  /// `subjectAtHand` before.
   func read<Response>(
     _ query: SubjectQuery, for exchange: Exchange<Response>, _ body: @escaping @Sendable (Subject) -> Void
-  ) throws(RequestError) {
-    guard query.named != .bearer else { return body(.unnamed(in: query.applicationID)) }
+  ) {
     let part = exchange.begin(.read)
-    if case .binding(let id) = query.named,
-      let subject = try subjectAtHand(ofBinding: id, of: query.applicationID, for: exchange)
-    {
-      part?.end()
-      return body(subject)
-    }
     records(query) { [self] result in
       exchange.onLoop {
         part?.end()
@@ -115,15 +108,25 @@ extension TouchstoneService {
     }
   }
 
-  private func subjectAtHand<Response>(
-    ofBinding bindingID: String, of applicationID: String, for exchange: Exchange<Response>
+  /// The subject where it needs no wait, and so no closure: a binding that the store has at hand, or nobody. `nil`: read
+  /// it.
+  func subjectAtHand<Response>(
+    _ query: SubjectQuery, for exchange: Exchange<Response>
   ) throws(RequestError) -> Subject? {
-    do throws(StoreError) {
-      let records = try store.attemptRecordsAtHand(
-        ofBinding: bindingID, applicationID: applicationID, vendor: vendor(of: applicationID))
-      return records.map { Subject(ofBinding: $0) }
-    } catch {
-      throw exchange.logged(error)
+    switch query.named {
+    case .bearer: return .unnamed(in: query.applicationID)
+    case .profile: return nil
+    case .binding(let bindingID):
+      let part = exchange.begin(.read)
+      do throws(StoreError) {
+        let records = try store.attemptRecordsAtHand(
+          ofBinding: bindingID, applicationID: query.applicationID, vendor: vendor(of: query.applicationID))
+        guard let records else { return nil }
+        part?.end()
+        return Subject(ofBinding: records)
+      } catch {
+        throw exchange.logged(error)
+      }
     }
   }
 }
