@@ -108,8 +108,8 @@ extension TouchstoneService {
     }
   }
 
-  /// The subject where it needs no wait, and so no closure: a binding that the store has at hand, or nobody. `nil`: read
-  /// it.
+  /// The subject where it needs no wait, and so no closure: a binding that the store has at hand, or nobody. `nil`:
+  /// read it.
   func subjectAtHand<Response>(
     _ query: SubjectQuery, for exchange: Exchange<Response>
   ) throws(RequestError) -> Subject? {

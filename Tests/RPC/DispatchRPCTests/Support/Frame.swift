@@ -1,5 +1,6 @@
 // HTTP/2 frames by hand.
 
+import CEpoll
 import Glibc
 import RPCLoopback
 
