@@ -211,9 +211,10 @@ extension Result<[QueryResult], PostgresError> {
 }
 
 enum Retry {
-  /// If many transactions write one row, a database that is SERIALIZABLE refuses all but one each time.
-  /// Each takes 50 ms at most beside its own time, and a call's time ends them before.
-  static let maximumAttempts = 20
+  /// If many transactions write one row, a database that is SERIALIZABLE refuses all but one each time. Each takes 25
+  /// ms on average beside its own time, and a call's time ends them before: 20 were too few for 200 guesses at one
+  /// secret on a busy machine.
+  static let maximumAttempts = 60
   private static let maximumDelay: Duration = .milliseconds(50)
 
   /// Doubles, with full jitter, so that the losers of one race do not meet again.
