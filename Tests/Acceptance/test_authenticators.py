@@ -370,7 +370,7 @@ def test_metadata_that_is_gone_from_the_configuration_is_refused(start, trust, m
     roots = {"authenticators": str(model.root.write(tmp_path / "roots.pem"))}
     section = trust(model.entry(), roots=roots)
     server = start(configuration=served(APP) | section)
-    for name in ("metadata.fido", "roots.fido", "roots.authenticators"):
+    for name in ("roots.fido", "roots.authenticators", "metadata.fido"):
         kind, key = name.split(".")
         rest = {**section["attestation"], kind: {**section["attestation"][kind]}}
         del rest[kind][key]
@@ -379,7 +379,7 @@ def test_metadata_that_is_gone_from_the_configuration_is_refused(start, trust, m
             rest = {"roots": {"authenticators": roots["authenticators"]}}
         server.write_configuration(served(APP) | {"attestation": rest})
         server.process.send_signal(signal.SIGHUP)
-        assert f"attestation.{name}" in server.next_error("any more")
+        server.next_error(f"attestation.{name} any more")
 
 
 def test_metadata_that_is_too_old(start, trust, model, tmp_path):

@@ -85,7 +85,7 @@ def test_the_loss_of_a_default_file_is_a_refused_reload(start, tmp_path):
     assert str(file) in server.next_error("configuration refused, nothing changed")
     assert issuer(server) == "file"
     server = start("without", environment=environment)
-    assert f"there is no {file}: settings come from variables and flags" in server.errors
+    server.next_error(f"there is no {file}: settings come from variables and flags")
     assert issuer(server) == "touchstone"
 
 
@@ -181,7 +181,7 @@ def test_the_schema_is_one_and_accepts_what_is_shipped(schema, tmp_path):
     for page in ("ATTESTATION.md", "POLICIES.md"):
         for text in (ROOT / "docs" / page).read_text().split("```yaml\n")[1:]:
             blocks.append(write(tmp_path / f"{len(blocks)}.yaml", text.split("```")[0]))
-    assert len(blocks) >= 5
+    assert len(blocks) >= 4
     is_accepted, output = check(schema, *EXAMPLES, *blocks)
     assert is_accepted, output
 

@@ -113,13 +113,15 @@ extension Reload {
     for (setting, _) in served.attestation.namedFiles where !present.contains(setting) {
       vanished.append(("setting \(setting)", AttestationFiles.consequence(without: setting)))
     }
-    guard let (name, consequence) = vanished.first else { return }
+    guard !vanished.isEmpty else { return }
     throw Failure(
       kind: .badConfiguration,
-      message: """
+      messages: vanished.map { name, consequence in
+        """
         the configuration has no \(name) any more, and without it \(consequence): put it back, or restart the service if \
         this is meant
-        """)
+        """
+      })
   }
 }
 
