@@ -195,26 +195,20 @@ public final class TouchstoneService: Sendable {
       refusal, caller?.grants.caller, claimedOperator: claimedOperator, by: peer)
   }
 
-  /// Writes that an operator signed in or out. Completes when the event is durable; false if it could not be written.
-  package func record(
-    _ occasion: OperatorOccasion, of caller: IdentifiedCaller, by peer: RPCPeer,
-    completion: @escaping @Sendable (Bool) -> Void
-  ) {
+  /// Writes that an operator signed in or out. Returns when the event is durable; false if it could not be written.
+  package func record(_ occasion: OperatorOccasion, of caller: IdentifiedCaller, by peer: RPCPeer) async -> Bool {
     let event = EventDraft.operatorEvent(occasion, caller.grants.caller, by: peer, time: clock())
-    store.commit(ChangeSet(events: [event])) { [self] result in
-      if case .failure = result { storeFailed() }
-      completion((try? result.get()) != nil)
-    }
+    let result = await storeResult { store.commit(ChangeSet(events: [event]), completion: $0) }
+    if case .success = result { return true }
+    storeFailed()
+    return false
   }
 
   /// The ends of the audit log: the numbers of the last event that was archived and dropped, and of the newest.
-  package func auditLogExtent(completion: @escaping @Sendable (Result<ClosedRange<UInt64>, StoreError>) -> Void) {
-    store.eventChainStart { [store] start in
-      guard case .success(let start) = start else { return completion(start.map { $0.sequence...$0.sequence }) }
-      store.eventChainHead { head in
-        completion(head.map { start.sequence...max(start.sequence, $0.sequence) })
-      }
-    }
+  package func auditLogExtent() async throws(StoreError) -> ClosedRange<UInt64> {
+    let start = try await storeResult { store.eventChainStart(completion: $0) }.get()
+    let head = try await storeResult { store.eventChainHead(completion: $0) }.get()
+    return start.sequence...max(start.sequence, head.sequence)
   }
 
   // MARK: Methods

@@ -80,12 +80,10 @@ struct EventSearch: Sendable {
   private static let heldEvents = 1_000
 
   private static func extent(of service: TouchstoneService) async throws(CallFailure) -> ClosedRange<UInt64> {
-    let result = await withCheckedContinuation { continuation in
-      service.auditLogExtent { continuation.resume(returning: $0) }
-    }
-    switch result {
-    case .success(let extent): return extent
-    case .failure: throw CallFailure(code: .unavailable, message: "the audit log cannot be read now")
+    do {
+      return try await service.auditLogExtent()
+    } catch {
+      throw CallFailure(code: .unavailable, message: "the audit log cannot be read now")
     }
   }
 }

@@ -40,7 +40,7 @@ extension Console {
     get(ConsolePath.policies, &router) { [self] in policies($0) }
     get(ConsolePath.explain, &router) { [self] in await explain($0) }
     get(ConsolePath.health, &router) { [self] in await health($0) }
-    post(ConsolePath.signOut, &router) { [self] in signOut($0) }
+    post(ConsolePath.signOut, &router) { [self] in await signOut($0) }
   }
 
   private func addSignIn(to router: inout HTTPRouter) {

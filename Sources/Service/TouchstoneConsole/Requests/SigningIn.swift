@@ -88,10 +88,9 @@ extension Console {
     guard let account = attempt.known else { return signInPage(request, to: attempt.page, .signInFailed, .forbidden) }
     state.withLock { $0.signIns.succeeded(attempt.counted) }
     let peer = peer(of: request)
-    let isRecorded = await withCheckedContinuation { continuation in
-      service.record(.signedIn, of: account.caller, by: peer) { continuation.resume(returning: $0) }
+    guard await service.record(.signedIn, of: account.caller, by: peer) else {
+      return signInPage(request, to: attempt.page, .signInNotRecorded, .unavailable)
     }
-    guard isRecorded else { return signInPage(request, to: attempt.page, .signInNotRecorded, .unavailable) }
     let (id, key) = ids.make()
     let token = ids.formToken()
     let old = ConsoleCookie.session(in: request).flatMap { ids.key(of: $0.id) }
@@ -118,9 +117,9 @@ extension Console {
     return response
   }
 
-  func signOut(_ visit: Visit) -> HTTPResponse {
+  func signOut(_ visit: Visit) async -> HTTPResponse {
     state.withLock { $0.sessions.end(visit.key) }
-    service.record(.signedOut, of: visit.operator.caller, by: visit.calls.peer) { _ in }
+    _ = await service.record(.signedOut, of: visit.operator.caller, by: visit.calls.peer)
     var response = redirect(to: ConsoleLink.path(ConsolePath.signIn, [("out", "yes")]))
     for isSecure in [true, false] {
       response.fields.append(("Set-Cookie", ConsoleCookie.endOfSession(isSecure: isSecure)))

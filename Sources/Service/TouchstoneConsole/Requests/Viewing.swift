@@ -107,9 +107,7 @@ extension Console {
   // MARK: Health
 
   func health(_ visit: Visit) async -> HTTPResponse {
-    let log = await withCheckedContinuation { continuation in
-      service.auditLogExtent { continuation.resume(returning: try? $0.get()) }
-    }
+    let log = try? await service.auditLogExtent()
     return visit.page(
       .health(visit.reader, HealthView(health: await health(), log: log, sessions: sessionCount)))
   }

@@ -270,9 +270,7 @@ extension TouchstoneService {
     var validator = RequestValidator()
     let filter = Self.eventFilter(request.filter, with: &validator)
     try validator.finish()
-    return try watches.watch(filter, after: request.afterSequence, on: exchange) { [access] () throws(RequestError) in
-      try access.stillAdmits(exchange, about: request.filter?.applicationID ?? "")
-    }
+    return try watches.watch(filter, after: request.afterSequence, on: exchange, access)
   }
 }
 

@@ -42,7 +42,7 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
       exchange.context.verifications.add(check) { [self] isValid in verified(isValid) }
     case .verifyApart(let check):
       part = exchange.begin(.verify)
-      exchange.context.verifications.run({ check.isValid }, on: exchange.call.loop) { [self] isValid in
+      exchange.context.verifications.run(check, on: exchange.call.loop) { [self] isValid in
         verified(isValid)
       }
     case .lock, .lockForVerdict, .permit, .permitChange, .wait, .hash, .unlock: performAtSecret(step)
@@ -96,16 +96,16 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
 
   private var isOnLoop: Bool { exchange.call.loop.isCurrent }
 
-  private func execute(_ body: @escaping @Sendable () -> Void) {
-    exchange.call.loop.execute(body)
-  }
-
   // MARK: Reading
 
   private func read(_ query: SubjectQuery) {
     part = exchange.begin(.read)
     service.records(query) { [self] result in
-      if isOnLoop { received(result, query.named) } else { execute { [self] in received(result, query.named) } }
+      if isOnLoop {
+        received(result, query.named)
+      } else {
+        exchange.call.loop.execute { [self] in received(result, query.named) }
+      }
     }
   }
 
@@ -118,7 +118,7 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
   private func find(_ query: PasskeyQuery) {
     part = exchange.begin(.read)
     service.records(query) { [self] result in
-      if isOnLoop { found(result) } else { execute { [self] in found(result) } }
+      if isOnLoop { found(result) } else { exchange.call.loop.execute { [self] in found(result) } }
     }
   }
 
@@ -161,7 +161,7 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
     self.writing = writing
     part = exchange.begin(.commit)
     service.store.commit(changeSet) { [self] result in
-      if isOnLoop { wrote(result) } else { execute { [self] in wrote(result) } }
+      if isOnLoop { wrote(result) } else { exchange.call.loop.execute { [self] in wrote(result) } }
     }
   }
 
@@ -186,7 +186,11 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
   /// Nothing is written: the answer still rests on records that must be durable.
   private func confirm(_ decided: EventDraft?) {
     service.store.confirm { [self] result in
-      if isOnLoop { confirmed(result, decided) } else { execute { [self] in confirmed(result, decided) } }
+      if isOnLoop {
+        confirmed(result, decided)
+      } else {
+        exchange.call.loop.execute { [self] in confirmed(result, decided) }
+      }
     }
   }
 

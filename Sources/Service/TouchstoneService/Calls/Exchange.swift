@@ -7,6 +7,17 @@ internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
+/// Calls the store with this completion.
+typealias StoreCall<Value> = (_ completion: @escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
+
+/// Waits for what the store hands to a completion.
+///
+/// The continuation is unsafe only in that a completion must run at most once, which `Store` promises. The store of a
+/// process that ends runs none.
+func storeResult<Value: Sendable>(of start: StoreCall<Value>) async -> Result<Value, StoreError> {
+  await withUnsafeContinuation { continuation in start { continuation.resume(returning: $0) } }
+}
+
 /// The part that all kinds of calls share: an event loop to return to, and a call to refuse.
 protocol CallExchange: Sendable {
   var incoming: any IncomingContext { get }
@@ -49,21 +60,9 @@ extension CallExchange {
     }
   }
 
-  /// Waits for what the store hands to a completion, and returns on the call's event loop.
-  ///
-  /// The continuation is unsafe only in that a completion must run at most once, which `Store` promises. The store of a
-  /// process that ends runs none.
-  func result<Value: Sendable>(
-    of start: (_ completion: @escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
-  ) async -> Result<Value, StoreError> {
-    await withUnsafeContinuation { continuation in start { continuation.resume(returning: $0) } }
-  }
-
-  /// As `result`; a failure of the store refuses the call.
-  func value<Value: Sendable>(
-    of start: (_ completion: @escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
-  ) async throws(RequestError) -> Value {
-    switch await result(of: start) {
+  /// Waits for the store, and returns on the call's event loop. A failure refuses the call.
+  func value<Value: Sendable>(of start: StoreCall<Value>) async throws(RequestError) -> Value {
+    switch await storeResult(of: start) {
     case .success(let value): return value
     case .failure(let error): throw logged(error)
     }

@@ -26,7 +26,7 @@ final class VerificationBatch {
   }
 
   /// For a check of another kind. `completion` runs on the event loop.
-  func run(_ check: @escaping @Sendable () -> Bool, on loop: any CallLoop, completion: @escaping Completion) {
+  func run(_ check: PasskeyCheck, on loop: any CallLoop, completion: @escaping Completion) {
     workers.run(check, on: loop, completion: completion)
   }
 
@@ -80,10 +80,10 @@ final class VerificationWorkers: Sendable {
   /// On another thread, however idle the cores are: on the event loop, one check of a costly algorithm would delay
   /// every call.
   func run(
-    _ check: @escaping @Sendable () -> Bool, on loop: some CallLoop, completion: @escaping VerificationBatch.Completion
+    _ check: PasskeyCheck, on loop: some CallLoop, completion: @escaping VerificationBatch.Completion
   ) {
     queue.async {
-      let isValid = check()
+      let isValid = check.isValid
       loop.execute { completion(isValid) }
     }
   }

@@ -59,7 +59,7 @@ extension TouchstoneService {
     _ changeSet: ChangeSet, decided: [EventDraft], for exchange: Exchange<Response>
   ) async throws(RequestError) -> Bool {
     let began = MonotonicTime.now()
-    let result = await exchange.result { store.commit(changeSet, completion: $0) }
+    let result = await storeResult { store.commit(changeSet, completion: $0) }
     exchange.trace?.add(.commit, since: began)
     switch result {
     case .success:

@@ -56,8 +56,6 @@ protocol SecretUser: AnyObject, Sendable {
 }
 
 extension SecretUser {
-  private var call: any IncomingCall { exchange.call }
-
   private func tenant(of name: SecretName) -> FairShares.Tenant {
     FairShares.Tenant(caller: Array(exchange.caller.identity.utf8), application: name.application)
   }
@@ -72,7 +70,7 @@ extension SecretUser {
   private func waiter(
     at name: SecretName, with offered: OfferedPermit? = nil, hasVerdict: Bool = false
   ) -> SecretLocks.Waiter {
-    let call = call
+    let call = exchange.call
     call.startWaiting()
     return SecretLocks.Waiter(
       tenant: tenant(of: name), execute: { call.loop.execute($0) },
@@ -123,7 +121,7 @@ extension SecretUser {
 
   /// If the caller is gone when the request is granted, its permit goes to the next one.
   private func enter(_ name: SecretName, _ kind: SecretSchedule.Kind, _ checks: SecretChecks) -> SecretPermits.Entry {
-    let call = call
+    let call = exchange.call
     // Never at once: a permit may be dropped anywhere, and what follows begins with a lock.
     let waiter = SecretPermits.Waiter(
       granted: { [self] permit in

@@ -36,12 +36,12 @@ final class EventWatches: Sendable {
     }
   }
 
+  /// - Parameter access: asked again after each reload whether the caller may still watch.
   func watch(
     _ filter: EventFilter, after sequence: UInt64, on exchange: StreamExchange<V1.WatchEventsResponse>,
-    isStillAllowed: @escaping @Sendable () throws(RequestError) -> Bool
+    _ access: AccessControl
   ) throws(RequestError) -> MethodTable.StreamEvents {
-    let watch = EventWatch(
-      filter: filter, after: sequence, watches: self, exchange: exchange, isStillAllowed: isStillAllowed)
+    let watch = EventWatch(filter: filter, after: sequence, watches: self, exchange: exchange, access: access)
     try open.add(watch, of: ExactText(exchange.caller.identity), .caller(exchange.caller))
     feed.watcherCame()
     // The cancellation may come at once; it undoes both.
@@ -113,20 +113,19 @@ private final class EventWatch: OpenStream, @unchecked Sendable {
   private let filter: EventFilter
   private let watches: EventWatches
   let exchange: StreamExchange<V1.WatchEventsResponse>
-  private let isStillAllowed: @Sendable () throws(RequestError) -> Bool
+  private let access: AccessControl
   private var machine: EventWatchStateMachine
   private var hasEnded = false
   private var isGoingOn = false
 
   init(
     filter: EventFilter, after sequence: UInt64, watches: EventWatches,
-    exchange: StreamExchange<V1.WatchEventsResponse>,
-    isStillAllowed: @escaping @Sendable () throws(RequestError) -> Bool
+    exchange: StreamExchange<V1.WatchEventsResponse>, access: AccessControl
   ) {
     self.filter = filter
     self.watches = watches
     self.exchange = exchange
-    self.isStillAllowed = isStillAllowed
+    self.access = access
     machine = EventWatchStateMachine(after: sequence)
   }
 
@@ -281,7 +280,7 @@ private final class EventWatch: OpenStream, @unchecked Sendable {
     guard !hasEnded else { return }
     do throws(RequestError) {
       // The check itself refuses a caller that may no longer watch.
-      if try !isStillAllowed() { callerLeft() }
+      if try !access.stillAdmits(exchange, about: filter.applicationID) { callerLeft() }
     } catch {
       end(with: error)
     }
