@@ -11,9 +11,9 @@ internal import TouchstoneStore
 ///
 /// `@unchecked Sendable`: the guard is the call's event loop, on which every function but a completion's first line
 /// runs.
-final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
+final class CallRunner<Machine: CallMachine>: SecretUser, @unchecked Sendable {
   private let service: TouchstoneService
-  let exchange: Exchange<Machine.Answer.Response>
+  private let exchange: Exchange<Machine.Answer.Response>
   private var machine: Machine
   private var conflicts = 0
   /// The span of the step that is under way; `nil`: the call is not traced.
@@ -205,14 +205,14 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
   private func performAtSecret(_ step: CallStep<Machine.Answer>) {
     let checks = service.secretChecks
     switch step {
-    case .lock(let name): takeLock(at: name, of: checks)
-    case .lockForVerdict(let name): takeLockForVerdict(at: name, of: checks)
+    case .lock(let name): checks.takeLock(at: name, for: self)
+    case .lockForVerdict(let name): checks.takeLockForVerdict(at: name, for: self)
     case .permit(let name):
       guard let lock else { preconditionFailure("a permit is asked for in a lock") }
       // If the lock has ended, another one follows.
-      guard let permit = permit(forAttemptAt: name, in: lock, of: checks) else { return self.lock = nil }
+      guard let permit = checks.permit(forAttemptAt: name, in: lock, for: self) else { return self.lock = nil }
       permitted(by: permit)
-    case .permitChange(let name): takePermit(forChangeOf: name, of: checks)
+    case .permitChange(let name): checks.takePermit(forChangeOf: name, for: self)
     case .wait:
       permit = nil
       lock?.wait()
@@ -220,7 +220,8 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
     case .hash(let work):
       guard let permit else { preconditionFailure("a hash needs a permit") }
       self.permit = nil
-      hash(work, in: permit, of: checks)
+      part = exchange.begin(.verify)
+      checks.hash(work, in: permit, for: self)
     case .unlock(let hasVerdict):
       if hasVerdict { lock?.endWithVerdict() } else { lock?.end() }
       lock = nil
@@ -228,9 +229,7 @@ final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
     default: preconditionFailure("no step at a secret")
     }
   }
-}
 
-extension CallRunner: SecretUser {
   func locked(by lock: SecretLock, with permit: SecretPermit?) {
     self.lock = lock
     if let permit { self.permit = permit }
@@ -242,7 +241,15 @@ extension CallRunner: SecretUser {
     perform(machine.permitted())
   }
 
-  func hashed(_ verdict: SecretVerdict) {
-    perform(machine.hashed(verdict))
+  func hashed(_ verdict: Result<SecretVerdict, CryptoError>) {
+    part?.end()
+    switch verdict {
+    case .success(let verdict): perform(machine.hashed(verdict))
+    case .failure(let error): refuse(exchange.logged(error))
+    }
   }
+
+  var call: any IncomingCall { exchange.call }
+  var caller: Caller { exchange.caller }
+  var context: LoopContext { exchange.context }
 }

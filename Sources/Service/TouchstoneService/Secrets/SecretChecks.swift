@@ -45,19 +45,20 @@ extension RequestError {
 
 /// A call at a secret. It is handed its locks, permits and verdicts on its event loop.
 protocol SecretUser: AnyObject, Sendable {
-  associatedtype Response: WireMessage
+  var call: any IncomingCall { get }
+  var caller: Caller { get }
+  var context: LoopContext { get }
 
-  var exchange: Exchange<Response> { get }
   /// - Parameter permit: one that was waited for.
   func locked(by lock: SecretLock, with permit: SecretPermit?)
   func permitted(by permit: SecretPermit)
-  func hashed(_ verdict: SecretVerdict)
+  func hashed(_ verdict: Result<SecretVerdict, CryptoError>)
   func refuse(_ error: RequestError)
 }
 
-extension SecretUser {
-  private func tenant(of name: SecretName) -> FairShares.Tenant {
-    FairShares.Tenant(caller: Array(exchange.caller.identity.utf8), application: name.application)
+extension SecretChecks {
+  private static func tenant(of user: some SecretUser, at name: SecretName) -> FairShares.Tenant {
+    FairShares.Tenant(caller: Array(user.caller.identity.utf8), application: name.application)
   }
 
   // MARK: Locks
@@ -68,80 +69,80 @@ extension SecretUser {
   /// - Parameter offered: a permit that was waited for. If the call is locked again because the budget is in flight, it
   ///   has none.
   private func waiter(
-    at name: SecretName, with offered: OfferedPermit? = nil, hasVerdict: Bool = false
+    at name: SecretName, for user: some SecretUser, with offered: OfferedPermit? = nil, hasVerdict: Bool = false
   ) -> SecretLocks.Waiter {
-    let call = exchange.call
+    let call = user.call
     call.startWaiting()
     return SecretLocks.Waiter(
-      tenant: tenant(of: name), execute: { call.loop.execute($0) },
-      step: { [self] lock in
+      tenant: Self.tenant(of: user, at: name), execute: { call.loop.execute($0) },
+      step: { lock in
         call.stopWaiting()
         let permit = offered?.take()
-        if hasVerdict || !call.isCancelled { locked(by: lock, with: permit) }
-      }, expired: { [self] in refuse(.secretVerdictIsLate) }, parks: call.startWaiting)
+        if hasVerdict || !call.isCancelled { user.locked(by: lock, with: permit) }
+      }, expired: { user.refuse(.secretVerdictIsLate) }, parks: call.startWaiting)
   }
 
   /// → `locked`, or `refuse` if too many wait, or if the wait is too long.
-  func takeLock(at name: SecretName, of checks: SecretChecks) {
-    if let limit = checks.locks.enter(name, waiter(at: name)) {
-      refuse(.tooManySecretChecks(of: name, by: exchange.caller, limit))
+  func takeLock(at name: SecretName, for user: some SecretUser) {
+    if let limit = locks.enter(name, waiter(at: name, for: user)) {
+      user.refuse(.tooManySecretChecks(of: name, by: user.caller, limit))
     }
   }
 
   /// The same for a verdict, which is written even if the caller is gone. It never waits for another one.
-  func takeLockForVerdict(at name: SecretName, of checks: SecretChecks) {
-    checks.locks.enterAhead(name, waiter(at: name, hasVerdict: true))
+  func takeLockForVerdict(at name: SecretName, for user: some SecretUser) {
+    locks.enterAhead(name, waiter(at: name, for: user, hasVerdict: true))
   }
 
   // MARK: Permits
 
   /// A permit for an attempt that has the secret's lock. `nil`: the lock has ended; → `locked` again, with a permit if
   /// it was waited for, or `refuse` if too many wait. Ask before anything is counted.
-  func permit(forAttemptAt name: SecretName, in lock: SecretLock, of checks: SecretChecks) -> SecretPermit? {
-    switch enter(name, .attempt, checks) {
+  func permit(forAttemptAt name: SecretName, in lock: SecretLock, for user: some SecretUser) -> SecretPermit? {
+    switch enter(name, .attempt, user) {
     case .permit(let permit): return permit
     case .waiting: lock.end()
     // If many right secrets come at once, each verdict admits as many again. These attempts wait for each other, and
     // leave permits to other people's secrets.
     case .nameHasItsShare: lock.wait()
-    case .refused(let limit): refuse(.tooManySecretChecks(of: name, by: exchange.caller, limit))
+    case .refused(let limit): user.refuse(.tooManySecretChecks(of: name, by: user.caller, limit))
     }
     return nil
   }
 
   /// → `permitted`, now or later, for a change by primary authentication.
-  func takePermit(forChangeOf name: SecretName, of checks: SecretChecks) {
-    switch enter(name, .change, checks) {
-    case .permit(let permit): permitted(by: permit)
+  func takePermit(forChangeOf name: SecretName, for user: some SecretUser) {
+    switch enter(name, .change, user) {
+    case .permit(let permit): user.permitted(by: permit)
     case .waiting: break
-    case .refused(let limit): refuse(.tooManySecretChecks(of: name, by: exchange.caller, limit))
+    case .refused(let limit): user.refuse(.tooManySecretChecks(of: name, by: user.caller, limit))
     case .nameHasItsShare: preconditionFailure("changes do not wait for each other's verdicts")
     }
   }
 
   /// If the caller is gone when the request is granted, its permit goes to the next one.
-  private func enter(_ name: SecretName, _ kind: SecretSchedule.Kind, _ checks: SecretChecks) -> SecretPermits.Entry {
-    let call = exchange.call
+  private func enter(
+    _ name: SecretName, _ kind: SecretSchedule.Kind, _ user: some SecretUser
+  ) -> SecretPermits.Entry {
+    let call = user.call
     // Never at once: a permit may be dropped anywhere, and what follows begins with a lock.
     let waiter = SecretPermits.Waiter(
       granted: { [self] permit in
         call.stopWaiting()
-        call.loop.execute { [self] in
+        call.loop.execute {
           guard !call.isCancelled else { return }
           switch kind {
-          case .attempt: checks.locks.enterAhead(name, self.waiter(at: name, with: OfferedPermit(permit)))
-          case .change: permitted(by: permit)
+          case .attempt: locks.enterAhead(name, self.waiter(at: name, for: user, with: OfferedPermit(permit)))
+          case .change: user.permitted(by: permit)
           }
         }
       },
-      expired: { [self] in
-        call.loop.execute { [self] in
-          refuse(.tooManySecretChecks(of: name, by: exchange.caller, .share(.server)))
-        }
+      expired: {
+        call.loop.execute { user.refuse(.tooManySecretChecks(of: name, by: user.caller, .share(.server))) }
       })
     call.startWaiting()
-    let request = SecretSchedule.Request(kind: kind, tenant: tenant(of: name), name: name)
-    let entry = checks.permits.enter(request, waiter)
+    let entry = permits.enter(
+      SecretSchedule.Request(kind: kind, tenant: Self.tenant(of: user, at: name), name: name), waiter)
     // The permit of a request that waits may be granted before `enter` returns.
     if case .waiting = entry {} else { call.stopWaiting() }
     return entry
@@ -150,21 +151,18 @@ extension SecretUser {
   // MARK: Checking
 
   /// → `hashed`, with the permit, which ends.
-  func hash(_ work: SecretWork, in permit: SecretPermit, of checks: SecretChecks) {
-    let (exchange, part) = (exchange, exchange.begin(.verify))
-    exchange.call.startWaiting()
-    permit.run { [self, hasher = checks.hasher] in
+  func hash(_ work: SecretWork, in permit: SecretPermit, for user: some SecretUser) {
+    let (call, meters) = (user.call, user.context.meters)
+    call.startWaiting()
+    permit.run { [hasher] in
       let began = MonotonicTime.now()
-      let result = Result { () throws(CryptoError) in try work.run(with: hasher) }
-      exchange.context.meters.hashed(since: began)
-      exchange.onLoop { [self] in
-        exchange.call.stopWaiting()
-        part?.end()
-        switch result {
-        case .success(let verdict): hashed(verdict)
-        case .failure(let error): refuse(exchange.logged(error))
-        }
+      let verdict = Result { () throws(CryptoError) in try work.run(with: hasher) }
+      meters.hashed(since: began)
+      @Sendable func end() {
+        call.stopWaiting()
+        user.hashed(verdict)
       }
+      if call.loop.isCurrent { end() } else { call.loop.execute(end) }
     }
   }
 }
