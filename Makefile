@@ -125,12 +125,7 @@ test-generator: $(python_environment)/installed ## Run the tests of Protos/gener
 
 .PHONY: test-acceptance
 test-acceptance: debug-load $(python_environment)/installed ## Run the tests by stock gRPC clients alone
-	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(pytest_services) -m "not measured" Tests/Acceptance
-
-# `make test` leaves them out, because they need a build of their own.
-.PHONY: test-measured
-test-measured: load-client $(python_environment)/installed ## Run those of them that depend on the service's speed, on the release
-	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 $(pytest_services) -m measured Tests/Acceptance
+	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(pytest_services) Tests/Acceptance
 
 # `make test` leaves it out, because it needs Go.
 .PHONY: test-clients
