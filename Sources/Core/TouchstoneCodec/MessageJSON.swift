@@ -159,8 +159,9 @@ extension V1.Timestamp {
   /// RFC 3339: "2026-01-31T12:00:00.500Z", "2026-01-31T13:00:00+01:00". `nil` if the time lies outside of the years 1
   /// to 9999.
   ///
-  /// - Parameters: - offsetMinutes: of the local time from UTC; "Z" for `nil`. - hasFraction: if false, fractions of a
-  ///   second are left out.
+  /// - Parameters:
+  ///   - offsetMinutes: of the local time from UTC; "Z" for `nil`.
+  ///   - hasFraction: if false, fractions of a second are left out.
   package func rfc3339(offsetMinutes: Int64? = nil, hasFraction: Bool = true) -> String? {
     guard CalendarTime.fourDigits.contains(seconds), (0..<1_000_000_000).contains(nanoseconds) else { return nil }
     let shifted = seconds + (offsetMinutes ?? 0) * 60

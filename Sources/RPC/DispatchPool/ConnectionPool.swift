@@ -54,8 +54,9 @@ public final class ConnectionPool<Connection: PooledConnection>: Sendable {
   /// Asks for a stream on the least loaded connection of the endpoint whose turn it is. If there is one, `completion`
   /// is called before this returns; otherwise later, on another thread. It is called exactly once and must not block.
   ///
-  /// - Parameters: - deadline: how long to wait; `nil`: until there is a lease. - waitForReady: wait even if nothing is
-  ///   connected and the last attempt failed.
+  /// - Parameters:
+  ///   - deadline: how long to wait; `nil`: until there is a lease.
+  ///   - waitForReady: wait even if nothing is connected and the last attempt failed.
   @discardableResult
   public func lease(
     deadline: MonotonicTime? = nil, waitForReady: Bool = false,

@@ -70,9 +70,10 @@ public struct EventArchiver: Sendable {
 
   /// Archives one file. It waits for the store and the disk, so it must run on a thread that may block.
   ///
-  /// - Parameters: - age: older events are archived. - present: see `presentTime`. An event of a later time comes from
-  ///   a clock that was ahead. It goes with the next event
-  ///     of an earlier time, and keeps no later event in the log.
+  /// - Parameters:
+  ///   - age: older events are archived.
+  ///   - present: see `presentTime`. An event of a later time comes from a clock that was ahead. It goes with the next
+  ///     event of an earlier time, and keeps no later event in the log.
   public func archive(olderThan age: Duration, at present: UnixTime) throws(ArchiveError) -> Outcome {
     try archive(ArchivePlan.Limit(cutoff: present + (.zero - age), present: present))
   }

@@ -46,9 +46,11 @@ package struct AppAttestation: Sendable {
     return try verify(bytes, expected, anchors: anchors, at: time, encoding, known: { _ in nil }, &signatures)
   }
 
-  /// - Parameters: - time: seconds since 1970. - known: a certificate with these bytes that was read before. -
-  ///   signatures: which need not be verified again. Apple's authority signs by P-384, which costs ten times as much as
-  ///   P-256.
+  /// - Parameters:
+  ///   - time: seconds since 1970.
+  ///   - known: a certificate with these bytes that was read before.
+  ///   - signatures: which need not be verified again. Apple's authority signs by P-384, which costs ten times as much
+  ///     as P-256.
   package static func verify(
     _ bytes: [UInt8], _ expected: Expectation, anchors: [Certificate], at time: Int, _ encoding: ProofEncoding,
     known: ([UInt8]) -> Certificate?, _ signatures: inout AuthoritySignatures

@@ -23,8 +23,10 @@ package struct AuthenticatorMetadata: Sendable {
 
   /// The model that a proof names.
   ///
-  /// - Parameters: - aaguid: as the authenticator signed it; `nil` or zeros: it has none, and its certificate alone
-  ///   tells the model. - chain: `nil`: there are no certificates.
+  /// - Parameters:
+  ///   - aaguid: as the authenticator signed it; `nil` or zeros: it has none, and its certificate alone tells the
+  ///     model.
+  ///   - chain: `nil`: there are no certificates.
   func model(_ aaguid: [UInt8]?, _ chain: CertificateChain? = nil) throws(ProofError) -> AuthenticatorModel? {
     if let aaguid, aaguid != Self.zeros { return modelsByAAGUID[aaguid] }
     guard !modelsByKeyID.isEmpty else { return nil }

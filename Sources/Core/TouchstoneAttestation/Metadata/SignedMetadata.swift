@@ -13,9 +13,10 @@ extension AuthenticatorMetadata {
   /// id-kp-serverAuth (RFC 5280 §4.2.1.12). A certificate for mail or code with the same name does not sign metadata.
   private static let serverAuthentication = "1.3.6.1.5.5.7.3.1"
 
-  /// - Parameters: - roots: what the signer's certificates must lead to. - time: seconds since 1970. Certificates count
-  ///   as of the day on which the next publication was due, if that has passed:
-  ///     how old metadata may be is decided by its age (R45).
+  /// - Parameters:
+  ///   - roots: what the signer's certificates must lead to.
+  ///   - time: seconds since 1970. Certificates count as of the day on which the next publication was due, if that has
+  ///     passed: how old metadata may be is decided by its age (R45).
   package static func read(
     _ file: [UInt8], roots: [Certificate], at time: Int
   ) throws(ProofError) -> AuthenticatorMetadata {

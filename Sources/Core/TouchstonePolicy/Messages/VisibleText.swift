@@ -9,8 +9,9 @@ public enum VisibleText {
   /// Why no person can be shown the text, to follow the field's name ("is blank"); `nil` if it can be shown. The reason
   /// does not quote the text.
   ///
-  /// - Parameters: - bytes: the allowed length in bytes of UTF-8. A text may be empty if they begin with 0. - hasLines:
-  ///   whether line feeds are allowed.
+  /// - Parameters:
+  ///   - bytes: the allowed length in bytes of UTF-8. A text may be empty if they begin with 0.
+  ///   - hasLines: whether line feeds are allowed.
   public static func violation(in text: String, bytes: ClosedRange<Int>, hasLines: Bool = false) -> String? {
     let count = text.utf8.count
     if count == 0, bytes.lowerBound > 0 { return "is empty" }

@@ -3,8 +3,9 @@
 import Synchronization
 
 extension ServerLoop {
-  /// Handlers that run, and the rounds' length, leave room for another call. A connection's only call finds room that
-  /// the calls of others cannot take, so that a few connections with many calls refuse no other client.
+  /// Handlers that run, and the rounds' length, leave room for another call. A connection's only open stream is refused
+  /// last, so that a few connections with many calls refuse no other client. Nothing goes beyond the configuration's
+  /// limit, and a connection that resets its streams counts as one with a single call.
   func takesCall(isConnectionsOnlyCall isOnly: Bool) -> Bool {
     let running = runningCalls.load(ordering: .relaxed)
     guard running < configuration.maxRunningCallsPerLoop else { return false }

@@ -49,8 +49,9 @@ extension EventDraft {
   /// Names no application: the caller has no application granted, and could otherwise put events into another's log.
   /// The event holds no text of the caller.
   ///
-  /// - Parameters: - claimedOperator: the name of an operator that was given, and not proven. - suppressed: the number
-  ///   of similar refusals without an event since the previous event.
+  /// - Parameters:
+  ///   - claimedOperator: the name of an operator that was given, and not proven.
+  ///   - suppressed: the number of similar refusals without an event since the previous event.
   static func refusedCall(
     _ refusal: AccessRefusal, _ caller: Caller?, by peer: RPCPeer, method: MethodDescriptor.Number?,
     claimedOperator: String? = nil, suppressed: Int, time: UnixTime

@@ -69,9 +69,8 @@ extension TouchstoneService {
     // The maximum of active bindings (R29), and the revoked ones.
     let limit = configuration.enrolment.maximumBindingsPerProfile + Self.revokedBindingLimit
     let permit = try await bindingPermits.permit(for: exchange, applicationID: name.applicationID)
-    defer { permit.end() }
-    let active = try await bindings(of: name, includingRevoked: false, limit: limit, for: exchange)
-    let all = try await bindings(of: name, includingRevoked: true, limit: limit, for: exchange)
+    let active = try await bindings(of: name, includingRevoked: false, limit: limit, ending: nil, for: exchange)
+    let all = try await bindings(of: name, includingRevoked: true, limit: limit, ending: permit, for: exchange)
     let revoked = all.filter(\.isRevoked).prefix(Self.revokedBindingLimit)
     // A binding that was revoked since the first read is in both lists.
     return active.filter { binding in
@@ -210,13 +209,12 @@ extension TouchstoneService {
     }
     try validator.finish()
     let permit = try await erasurePermits.permit(for: exchange, applicationID: request.applicationID)
-    defer { permit.end() }
     let erasure = ProfileErasure(
       applicationID: request.applicationID, profileID: request.profileID, time: clock(),
       caller: exchange.caller.identity, reason: request.reason)
     try await exchange.value { store.commit(ChangeSet(changes: [.eraseProfile(erasure)]), completion: $0) }
     // Read after the erasure, so that the answer covers every event that was archived before it.
-    let start = try await exchange.value { store.eventChainStart(completion: $0) }
+    let start = try await exchange.value(ending: permit) { store.eventChainStart(completion: $0) }
     exchange.logDecision("profile.erased", in: request.applicationID)
     return V1.EraseProfileResponse(archivedThrough: start.sequence)
   }

@@ -57,8 +57,7 @@ struct EventList: Sendable {
   private func page(
     after position: UInt64, _ limit: Int, permit: StorePermit
   ) async throws(RequestError) -> EventPage {
-    defer { permit.end() }
-    let page = try await exchange.value {
+    let page = try await exchange.value(ending: permit) {
       store.events(matching: filter, afterSequence: position, limit: limit, completion: $0)
     }
     if let error = RequestError.missedEvents(before: page, after: position) { throw error }

@@ -163,21 +163,23 @@ extension TouchstoneService {
 
     let pageSize = request.pageSize == 0 ? Self.defaultPageSize : Int(request.pageSize)
     let permit = try await bindingPermits.permit(for: exchange, applicationID: request.applicationID)
-    defer { permit.end() }
     let records = try await bindings(
       of: ProfileName(request.applicationID, request.profileID), includingRevoked: request.includeRevoked,
-      after: request.pageToken.isEmpty ? nil : request.pageToken, limit: pageSize + 1, for: exchange)
+      after: request.pageToken.isEmpty ? nil : request.pageToken, limit: pageSize + 1,
+      ending: permit, for: exchange)
     let page = records.prefix(pageSize)
     let next = records.count > pageSize ? page.last?.bindingID : nil
     return V1.ListBindingsResponse(bindings: page.map(V1.Binding.init), nextPageToken: next ?? "")
   }
 
   /// Call it with a permit of `bindingPermits`.
+  ///
+  /// - Parameter permit: `nil`: it serves for another read.
   func bindings<Response>(
     of name: ProfileName, includingRevoked: Bool, after bindingID: String? = nil, limit: Int,
-    for exchange: Exchange<Response>
+    ending permit: StorePermit?, for exchange: Exchange<Response>
   ) async throws(RequestError) -> [BindingRecord] {
-    try await exchange.value {
+    try await exchange.value(ending: permit) {
       store.bindings(
         applicationID: name.applicationID, profileID: name.profileID, includingRevoked: includingRevoked,
         after: bindingID, limit: limit, completion: $0)

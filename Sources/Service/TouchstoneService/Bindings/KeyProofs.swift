@@ -211,9 +211,12 @@ final class KeyProofs: Sendable {
     let part = exchange.begin(.verify)
     defer { part?.end() }
     let permit = try await permits.permit(for: exchange, applicationID: applicationID)
-    defer { permit.end() }
     return await withUnsafeContinuation { continuation in
-      executor.run { continuation.resume(returning: judge(trusted)) }
+      executor.run {
+        let verdict = judge(trusted)
+        permit.end()
+        continuation.resume(returning: verdict)
+      }
     }
   }
 

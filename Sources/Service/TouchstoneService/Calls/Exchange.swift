@@ -61,8 +61,18 @@ extension CallExchange {
   }
 
   /// Waits for the store, and returns on the call's event loop. A failure refuses the call.
-  func value<Value: Sendable>(of start: StoreCall<Value>) async throws(RequestError) -> Value {
-    switch await storeResult(of: start) {
+  ///
+  /// - Parameter permit: ends as soon as the store has answered, however busy the event loop is.
+  func value<Value: Sendable>(
+    ending permit: StorePermit? = nil, of start: StoreCall<Value>
+  ) async throws(RequestError) -> Value {
+    let result: Result<Value, StoreError> = await storeResult { completion in
+      start { result in
+        permit?.end()
+        completion(result)
+      }
+    }
+    switch result {
     case .success(let value): return value
     case .failure(let error): throw logged(error)
     }

@@ -47,6 +47,12 @@ extension TouchstoneService {
     let query = SubjectQuery(
       named: EvaluationSubject(bindingID: request.bindingID, profileID: request.profileID),
       applicationID: request.applicationID)
+    guard query.named != .bearer else {
+      // No binding exists yet, so any credential could still be made.
+      let preflight = entry.policy.preflight(
+        posture: posture, binding: nil, device: BiometryStanding(), profile: .none, now: clock())
+      return exchange.answer(V1.CanEvaluatePolicyResponse(preflight, on: posture, in: exchange.language))
+    }
     if let subject = try subjectAtHand(query, for: exchange) {
       return answer(exchange, of: subject, under: entry, posture)
     }

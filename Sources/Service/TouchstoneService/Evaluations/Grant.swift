@@ -64,9 +64,9 @@ struct Grant: Sendable {
   /// The success depends on the standings of binding, device and profile, so all must still be as they were read. A
   /// record that the decision replaces is compared when it is written.
   ///
-  /// - Parameters: - provenFamily: the family in a posture that came with a proof by the device's key. A success of
-  ///   another factor proves
-  ///     nothing about the device.
+  /// - Parameters:
+  ///   - provenFamily: the family in a posture that came with a proof by the device's key. A success of another factor
+  ///     proves nothing about the device.
   ///   - assertion: of a passkey; `nil`: another factor succeeded.
   func changes(
     _ subject: Subject, _ decision: AttemptDecision, provenFamily: PlatformFamily?, _ assertion: OfferedAssertion?,

@@ -79,28 +79,30 @@ final class StorePermits: Sendable {
   }
 
   /// Waits for a permit for a unary call. From now until the permit ends, the call takes no room from calls that have
-  /// no such queue. If its caller is gone when the permit comes, the permit goes to the next call.
+  /// no such queue. If its caller is gone when the permit comes, the permit goes to the next call at once.
   func permit<Response>(
     for exchange: Exchange<Response>, applicationID: String
   ) async throws(RequestError) -> StorePermit {
-    exchange.call.startWaiting()
+    let call = exchange.call
+    call.startWaiting()
     let result: Result<StorePermit, RequestError> = await withUnsafeContinuation { continuation in
       do throws(RequestError) {
-        try take(for: exchange.caller, applicationID: applicationID) { continuation.resume(returning: .success($0)) }
+        try take(for: exchange.caller, applicationID: applicationID) { permit in
+          if call.isCancelled { permit.end() }
+          continuation.resume(returning: call.isCancelled ? .failure(.callerIsGone) : .success(permit))
+        }
       } catch {
         continuation.resume(returning: .failure(error))
       }
     }
     do throws(RequestError) {
-      var permit = try result.get()
-      permit.call = exchange.call
-      guard exchange.call.isCancelled else { return permit }
-      permit.end()
+      let permit = try result.get()
+      permit.ends(waitOf: call)
+      return permit
     } catch {
-      exchange.call.stopWaiting()
+      call.stopWaiting()
       throw error
     }
-    throw .callerIsGone
   }
 
   fileprivate func end(_ tenant: FairShares.Tenant) {
@@ -113,19 +115,37 @@ final class StorePermits: Sendable {
   }
 }
 
-/// The right to do one piece of a kind of work.
-struct StorePermit: Sendable {
+/// The right to do one piece of a kind of work, until it is ended or dropped.
+final class StorePermit: Sendable {
+  private struct State: Sendable {
+    var isEnded = false
+    /// Its wait ends with the permit.
+    var call: (any IncomingCall)?
+  }
+
   private let tenant: FairShares.Tenant
   private let permits: StorePermits
-  /// Its wait ends with the permit.
-  fileprivate var call: (any IncomingCall)?
+  private let state = Mutex(State())
 
   fileprivate init(of tenant: FairShares.Tenant, from permits: StorePermits) {
     (self.tenant, self.permits) = (tenant, permits)
   }
 
-  /// Call it once. The permit goes to the next one that waits.
+  deinit {
+    end()
+  }
+
+  fileprivate func ends(waitOf call: any IncomingCall) {
+    state.withLock { $0.call = call }
+  }
+
+  /// The permit goes to the next one that waits. From any thread; nothing happens from the second time on.
   func end() {
+    let (isFirst, call) = state.withLock { state in
+      defer { state = State(isEnded: true) }
+      return (!state.isEnded, state.call)
+    }
+    guard isFirst else { return }
     call?.stopWaiting()
     permits.end(tenant)
   }

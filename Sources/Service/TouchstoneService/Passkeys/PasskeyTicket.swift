@@ -39,10 +39,9 @@ extension TouchstoneService {
       throw .passkeysNotServed
     }
     let permit = try await bindingPermits.permit(for: exchange, applicationID: request.applicationID)
-    defer { permit.end() }
     let bindings = try await bindings(
       of: ProfileName(request.applicationID, request.profileID), includingRevoked: false,
-      limit: configuration.enrolment.maximumBindingsPerProfile, for: exchange)
+      limit: configuration.enrolment.maximumBindingsPerProfile, ending: permit, for: exchange)
     let present = bindings.compactMap(\.passkey).filter { $0.rpID == passkeys.rpID }
     let records = try await ticketHolder(request.profileID, of: request.applicationID, for: exchange)
     let lifetime = configuration.enrolment.ticketLifetime

@@ -103,10 +103,11 @@ struct EventThrottle {
 
   /// Decides on one event.
   ///
-  /// - Parameters: - isRequired: it is written in any case. It takes the room that is there, so that what follows does
-  ///   not show whether
-  ///     it was required (R37), and is never counted as left out.
-  ///   - showsPosture: a binding's posture came with the call.   - caller: its identity, which is ASCII.
+  /// - Parameters:
+  ///   - isRequired: it is written in any case. It takes the room that is there, so that what follows does not show
+  ///     whether it was required (R37), and is never counted as left out.
+  ///   - showsPosture: a binding's posture came with the call.
+  ///   - caller: its identity, which is ASCII.
   mutating func admit(
     _ key: Key, isRequired: Bool = false, showsPosture: Bool = false, of caller: String, at now: MonotonicTime
   ) -> Admission {

@@ -213,8 +213,9 @@ extension TouchstoneService {
   private func revoke(
     _ request: V1.RevokeTokenRequest, _ exchange: Exchange<V1.RevokeTokenResponse>
   ) async throws(RequestError) -> Bool {
+    let found = try await lookUp(request.token, of: request.applicationID, for: exchange)
     let now = clock()
-    guard let token = try await lookUp(request.token, of: request.applicationID, for: exchange) else {
+    guard let token = found else {
       let event = EventDraft.token(
         .refused, nil, applicationID: request.applicationID, reason: TokenRefusal.invalid.rawValue,
         caller: exchange.caller, time: now)

@@ -66,8 +66,9 @@ public enum SQLiteBackup {
   /// Changes after the backup are unknown. Everything issued before the restoration is void (`Lineage`), whose time is
   /// in the audit log. Everything else is as it was when the backup was made.
   ///
-  /// - Parameters: - now: the time of the restoration's event in the audit log. - accept: judges the file once it was
-  ///   found to be whole, before anything is written.
+  /// - Parameters:
+  ///   - now: the time of the restoration's event in the audit log.
+  ///   - accept: judges the file once it was found to be whole, before anything is written.
   public static func restore(
     from file: String, to path: String, at now: UnixTime, accept: () throws(StoreOpenError) -> Void = {}
   ) throws(StoreOpenError) -> (backup: DatabaseSummary, restoration: Restoration) {

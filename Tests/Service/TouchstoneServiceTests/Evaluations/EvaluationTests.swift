@@ -44,6 +44,22 @@ struct EvaluationTests {
     #expect(service.store.commitCount == commits)
   }
 
+  /// No binding exists yet, so all that the phone could bind counts.
+  @Test func withoutASubjectThePhoneAloneDecides() async throws {
+    var posture = try await service.bind().posture
+    func ask(_ policy: String) async throws -> V1.CanEvaluatePolicyResponse {
+      try await service.call(
+        "EvaluationService/CanEvaluatePolicy",
+        V1.CanEvaluatePolicyRequest(applicationID: TestService.applicationID, policy: policy, posture: posture))
+    }
+    let payment = try await ask("payment")
+    #expect(payment.canEvaluate && payment.factors.contains(.biometry))
+    #expect(payment.biometryAttemptsLeft == 5)
+    (posture.biometryEnrolled, posture.domainState) = (false, [])
+    let byPasscode = try await ask("deviceOwnerAuthentication")
+    #expect(byPasscode.canEvaluate && byPasscode.factors == [.deviceOwner])
+  }
+
   // MARK: Attempts
 
   // R12, R40

@@ -7,7 +7,7 @@ import Synchronization
 /// - `ServerCallbacks` brings nghttp2's events, `+Requests` takes them, `+Refusals` answers those that no handler sees;
 /// - `+Dispatch`, `+Inflating` and `+Streaming` bring requests to their handlers, `+Answers` takes their answers to
 ///   nghttp2;
-/// - `+Streams` and `+Deadlines` begin and end streams; `+Life` begins and ends the connection.
+/// - `+Streams` begins and ends streams; `+Life` begins and ends the connection.
 final class ServerConnection: HTTP2Connection {
   typealias Stream = UnsafeMutablePointer<ServerStream>
 

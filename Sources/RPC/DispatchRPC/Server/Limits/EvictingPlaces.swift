@@ -125,7 +125,8 @@ package struct EvictingPlaces<Member: Sendable, Group: Hashable & Sendable, Owne
     self.limits = limits
   }
 
-  package var members: [Member] { places.values.map(\.member) }
+  /// In the order of arrival.
+  package var members: [Member] { places.sorted { $0.key < $1.key }.map(\.value.member) }
   var count: Int { places.count }
   var strangerCount: Int { strangers.count }
   /// Groups that are remembered: none without a stranger.

@@ -26,6 +26,7 @@ struct LoadShedder {
   /// Since when every round is longer than the target.
   private var lateSince: UInt64?
   private(set) var isShedding = false
+  /// When a call was refused, or taken only because it was its connection's only one.
   private var lastRefused: UInt64 = 0
 
   init(_ configuration: RPCServerConfiguration.Shedding) {
@@ -52,6 +53,7 @@ struct LoadShedder {
     if isConnectionsOnlyCall, onlyCallsTaken < callsAlwaysTaken {
       onlyCallsTaken += 1
       taken += 1
+      lastRefused = roundBegan + elapsed
       return true
     }
     refused += 1
@@ -66,7 +68,7 @@ struct LoadShedder {
       let cost = duration / UInt64(taken)
       costPerCall = costPerCall == 0 ? cost : (costPerCall * 3 + cost) / 4
     }
-    guard refused == 0 else { return }
+    guard refused == 0, onlyCallsTaken == 0 else { return }
     if duration <= target { lateSince = nil }
     if isShedding && now.nanoseconds - lastRefused >= interval {
       isShedding = false
