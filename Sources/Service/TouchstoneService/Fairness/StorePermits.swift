@@ -88,8 +88,9 @@ final class StorePermits: Sendable {
     let result: Result<StorePermit, RequestError> = await withUnsafeContinuation { continuation in
       do throws(RequestError) {
         try take(for: exchange.caller, applicationID: applicationID) { permit in
-          if call.isCancelled { permit.end() }
-          continuation.resume(returning: call.isCancelled ? .failure(.callerIsGone) : .success(permit))
+          let isWanted = !call.isCancelled
+          if !isWanted { permit.end() }
+          continuation.resume(returning: isWanted ? .success(permit) : .failure(.callerIsGone))
         }
       } catch {
         continuation.resume(returning: .failure(error))
