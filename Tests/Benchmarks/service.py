@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "Tests/Acceptance"))
 
 from support.postgres import PostgresServer  # noqa: E402
 from support.server import BINARY as TOUCHSTONE  # noqa: E402
-from support.server import Server, remove_own_variables  # noqa: E402
+from support.server import Listening, Server, remove_own_variables  # noqa: E402
 
 remove_own_variables()
 
@@ -166,8 +166,7 @@ class Service(Server):
 
     def load(self, *options, duration=DURATION):
         """touchstone-load, begun."""
-        command = [TOUCHSTONE_LOAD, "--target", self.address, "--json", "--duration", duration, *map(str, options)]
-        return subprocess.Popen(pinned(command, self._load_cores), stdout=subprocess.PIPE, text=True)
+        return begin_load(self.address, *options, duration=duration, cores=self._load_cores)
 
     def begin_reload(self):
         """Without waiting for it."""
@@ -177,6 +176,12 @@ class Service(Server):
         """Answers what it logged."""
         self.close()
         return self.errors
+
+
+def begin_load(address, *options, duration, cores):
+    """touchstone-load on these cores."""
+    command = [TOUCHSTONE_LOAD, "--target", address, "--json", "--duration", duration, *map(str, options)]
+    return subprocess.Popen(pinned(command, cores), stdout=subprocess.PIPE, text=True)
 
 
 def report(load, *, is_saturating=False):

@@ -32,6 +32,10 @@ public struct SQLiteStoreOptions: Sendable {
 
   public var observer = StoreObserver()
 
+  /// A thread that has called `commit` may write for the store: it takes the work over, runs it soon and once, and then
+  /// what it returns, which answers. If it returns false, a queue of the store's writes.
+  public var takesWriting: @Sendable (_ work: @escaping @Sendable () -> @Sendable () -> Void) -> Bool = { _ in false }
+
   /// The maximum size of the database in pages of 4 KB: a full disk for tests.
   package var maximumPageCount: Int?
   /// A virtual file system registered with SQLite: a failing disk for tests.

@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 
 /// An event loop on a thread of its own, with one epoll descriptor. A server has several and gives each connection to
-/// one; a client makes its own.
+/// one; a client makes its own. A second thread takes over while the first one is blocked (`block`).
 ///
 /// It works in rounds. A round runs the jobs that other threads posted, reports the descriptors that are ready, fires
 /// the timers that are due, and lets each handler write once. It knows descriptors, timers and jobs; their handlers
@@ -18,7 +18,7 @@ public final class EventLoop: @unchecked Sendable {
 
   private let poller = Poller()
   private let mailbox = Mailbox<Job>()
-  /// 0 until the thread runs. Only that thread ever finds its own id here.
+  /// Of the thread that leads; 0 until one runs, and while none does. Only that thread ever finds its own id here.
   private let thread = Atomic<UInt>(0)
 
   /// Runs in each round before the handlers write. See `RPCServer.init`.
@@ -34,6 +34,7 @@ public final class EventLoop: @unchecked Sendable {
   private var timerIsSetTo = MonotonicTime.distantFuture
   private var writers: [any ReadinessHandler] = []
   private var jobs: [Job] = []
+  private var blockingWork: BlockingWork?
   private var locals: [ObjectIdentifier: any LoopLocal] = [:]
   /// A handler has asked for another `onRoundEnd` since the last one.
   private var roundEndIsDue = false
@@ -47,16 +48,38 @@ public final class EventLoop: @unchecked Sendable {
 
   init(label: String, index: Int) {
     self.index = index
-    LoopThread(of: self, waitingIn: poller).start(label: label)
+    LoopThread(of: self, waitingIn: poller, label: label).start()
   }
 
   deinit {
     poller.wake()
   }
 
-  /// The event loop's thread calls it, once, before the first round.
-  func adoptThread() {
-    thread.store(UInt(pthread_self()), ordering: .relaxed)
+  /// The calling thread leads from now on, unless another one does: returns false. What the thread before it did on the
+  /// event loop is visible to it.
+  func adoptThread() -> Bool {
+    pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
+    return thread.compareExchange(expected: 0, desired: UInt(pthread_self()), ordering: .acquiring).exchanged
+  }
+
+  /// Under which each thread of an event loop has it, also while it does not lead.
+  private static let key = {
+    var key = pthread_key_t()
+    let code = pthread_key_create(&key, nil)
+    precondition(code == 0, "the process has a key left")
+    return key
+  }()
+
+  /// The one that the calling thread leads.
+  private static var current: EventLoop? {
+    guard let pointer = pthread_getspecific(key) else { return nil }
+    let loop = Unmanaged<EventLoop>.fromOpaque(pointer).takeUnretainedValue()
+    return loop.isCurrent ? loop : nil
+  }
+
+  /// Until it, or another thread, adopts the event loop.
+  func releaseThread() {
+    thread.store(0, ordering: .releasing)
   }
 
   /// True on the thread that runs this event loop.
@@ -78,6 +101,19 @@ public final class EventLoop: @unchecked Sendable {
   /// As `execute`, for an executor that runs its tasks here.
   package func execute(_ job: UnownedJob, on executor: UnownedTaskExecutor) {
     post(.task(job, executor))
+  }
+
+  /// Work that waits for a disk, and what is to be done on the event loop afterwards. If another thread leads by then,
+  /// that is done at once, on the thread of the work.
+  package typealias BlockingWork = @Sendable () -> Conclusion
+  package typealias Conclusion = @Sendable () -> Void
+
+  /// On the thread of an event loop: takes the work over, and does it after the round, when the answers of the round
+  /// are written. Returns false anywhere else, and if the round has such work already.
+  package static func block(_ work: @escaping BlockingWork) -> Bool {
+    guard let loop = current, loop.blockingWork == nil else { return false }
+    loop.blockingWork = work
+    return true
   }
 
   /// Makes calls at times of its own, on the event loop.
@@ -252,10 +288,15 @@ extension EventLoop {
 // MARK: - Rounds
 
 extension EventLoop {
-  /// - Parameter events: those that ended the wait.
+  /// - Parameters:
+  ///   - events: those that ended the wait.
+  ///   - conclusion: of work that blocked.
   /// - Returns: true when the thread may wait for the next event; false when there is more to do.
-  func round(_ events: UnsafeMutableBufferPointer<epoll_event>) -> Bool {
+  func round(
+    _ events: UnsafeMutableBufferPointer<epoll_event>, concluding conclusion: Conclusion? = nil
+  ) -> Bool {
     roundBegan = .now()
+    conclusion?()
     let jobCount = runJobs()
     dispatch(events)
     fireTimers()
@@ -265,6 +306,11 @@ extension EventLoop {
     writeAll()
     setEarliestTimer()
     return !roundEndIsDue && pacerIsDue > roundBegan && mailbox.fallAsleep()
+  }
+
+  func takeBlockingWork() -> BlockingWork? {
+    defer { blockingWork = nil }
+    return blockingWork
   }
 
   /// How many there were.

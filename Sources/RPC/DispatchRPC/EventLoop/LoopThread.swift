@@ -1,34 +1,135 @@
 import CEpoll
 import Glibc
+import Synchronization
 
-/// The thread of an event loop. It waits in epoll, and lets the event loop run a round whenever there is something to
-/// do. It ends soon after the event loop was dropped.
+/// The threads of an event loop. One leads: it waits in epoll, and lets the event loop run a round whenever there is
+/// something to do. They end soon after the event loop was dropped.
+///
+/// Work that blocks (`EventLoop.block`) is done by the leader itself between two rounds, because to wake another thread
+/// for it, and then this one for its result, costs a quiet service more than the work. Meanwhile a second thread stands
+/// by. If there is something to do before the work ends, it leads from then on, and the first one stands by.
 ///
 /// As the source of a Dispatch queue, each event would first wake Dispatch's manager thread, which then wakes the
 /// queue's.
 final class LoopThread: Sendable {
-  /// The thread must not keep it.
+  /// The threads must not keep it.
   private weak let loop: EventLoop?
   private let poller: Poller
+  private let standby: Standby
+  private let label: String
+  private let hasSecond = Atomic<Bool>(false)
 
-  init(of loop: EventLoop, waitingIn poller: Poller) {
+  init(of loop: EventLoop, waitingIn poller: Poller, label: String) {
     self.loop = loop
     self.poller = poller
+    self.label = label
+    standby = Standby(watching: poller)
   }
 
-  func start(label: String) {
-    let isStarted = startThread(label) { self.run() }
+  func start() {
+    startThread { self.lead() }
+  }
+
+  private func startThread(_ body: @escaping @Sendable () -> Void) {
+    let isStarted = DispatchRPC.startThread(label, body)
     precondition(isStarted, "no thread left for an event loop")
   }
 
-  private func run() {
-    loop?.adoptThread()
-    var mayWait = true
+  private func lead() {
+    guard loop?.adoptThread() ?? false else { return standBy() }
+    runRounds()
+    standBy()
+  }
+
+  private func standBy() {
+    while standby.wait() {
+      // If the other thread leads again, it was quicker.
+      if loop?.adoptThread() ?? false { runRounds() }
+    }
+  }
+
+  /// Returns when the other thread leads, or the event loop is gone.
+  private func runRounds() {
+    var mayWait = false
     while true {
       let events = poller.events(blocking: mayWait)
-      guard let loop else { return }
+      guard let loop else { return standby.end() }
       mayWait = loop.round(events)
+      while let work = loop.takeBlockingWork() {
+        guard let conclusion = perform(work, for: loop, isAwake: !mayWait) else { return }
+        mayWait = loop.round(Poller.noEvents, concluding: conclusion)
+      }
     }
+  }
+
+  /// Returns what is left to be done on the event loop; `nil`: the other thread leads, and nothing is left.
+  ///
+  /// - Parameter isAwake: there is something to do, for which nobody wakes a thread.
+  private func perform(
+    _ work: EventLoop.BlockingWork, for loop: EventLoop, isAwake: Bool
+  ) -> EventLoop.Conclusion? {
+    if !hasSecond.exchange(true, ordering: .relaxed) { startThread { self.standBy() } }
+    loop.releaseThread()
+    if isAwake { poller.wake() }
+    standby.arm()
+    let conclusion = work()
+    guard loop.adoptThread() else {
+      conclusion()
+      return nil
+    }
+    standby.disarm()
+    return conclusion
+  }
+}
+
+/// Where the second thread of an event loop waits: for an event of the poller, while it is armed.
+final class Standby: Sendable {
+  private let descriptor: Int32
+  private let watched: Int32
+  /// Readable for good once the event loop is gone.
+  private let ended: Int32
+
+  init(watching poller: Poller) {
+    descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+    watched = poller.descriptor
+    ended = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+    precondition(descriptor >= 0 && ended >= 0, "no descriptors left for an event loop")
+    control(EPOLL_CTL_ADD, ended, EPOLLIN.rawValue)
+    control(EPOLL_CTL_ADD, watched, 0)
+  }
+
+  deinit {
+    for file in [descriptor, ended] { close(file) }
+  }
+
+  /// An event that is there already counts. Armed once, it wakes once.
+  func arm() {
+    control(EPOLL_CTL_MOD, watched, EPOLLIN.rawValue | EPOLLONESHOT.rawValue)
+  }
+
+  func disarm() {
+    control(EPOLL_CTL_MOD, watched, 0)
+  }
+
+  /// Returns false once the event loop is gone.
+  func wait() -> Bool {
+    var event = epoll_event()
+    // -1: a signal's handler ran.
+    while epoll_wait(descriptor, &event, 1, -1) < 1 {}
+    return event.data.fd != ended
+  }
+
+  func end() {
+    var count: UInt64 = 1
+    write(ended, &count, MemoryLayout.size(ofValue: count))
+  }
+
+  private func control(_ operation: Int32, _ file: Int32, _ events: UInt32) {
+    var event = epoll_event()
+    event.events = events
+    event.data.fd = file
+    let code = epoll_ctl(descriptor, operation, file, &event)
+    precondition(code == 0, "an event loop's own descriptors can be waited for")
   }
 }
 

@@ -22,10 +22,11 @@ final class Poller: @unchecked Sendable {
 
   /// Events taken by one call; a busier event loop takes the rest in its next round.
   static let batchSize = 128
+  static var noEvents: UnsafeMutableBufferPointer<epoll_event> { UnsafeMutableBufferPointer(start: nil, count: 0) }
   /// The key under which timer and alarm report: no handler has it.
   static let ownKey = UInt64.max
 
-  private let descriptor: Int32
+  let descriptor: Int32
   private let timer: Int32
   private let alarm: Int32
   private let batch: UnsafeMutableBufferPointer<epoll_event>

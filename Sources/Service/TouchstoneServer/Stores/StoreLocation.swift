@@ -1,6 +1,7 @@
 // One store, for a start and the commands. Only this folder, and a command that only one kind of store has, name the
 // kinds.
 
+internal import DispatchRPC
 package import Logging
 package import TouchstonePolicy
 package import TouchstoneStore
@@ -40,6 +41,7 @@ package enum StoreLocation: Sendable {
       var options = SQLiteStoreOptions()
       options.brokenEventFound = brokenEventFound
       options.observer = observer
+      options.takesWriting = { EventLoop.block($0) }
       return try withDatabase(logger) { [options] () throws(StoreOpenError) in
         let store = try SQLiteStore.open(directory: directory, options: options)
         return OpenStore(store, statistics: { store.statistics })

@@ -7,12 +7,16 @@ internal import TouchstoneStore
 
 /// The only way to write. If too many writes wait, further ones are refused at once.
 ///
+/// One thread drains it at a time: one that has called `commit` (`SQLiteStoreOptions.takesWriting`), or the queue's.
+///
 /// `@unchecked Sendable`: `writer`, `schedule`, `unfinished`, `isTurnOfUnfinished`, `owesEmptyLog`,
-/// `isLookScheduled` and `breakage` are used only on `queue`.
+/// `isLookScheduled` and `breakage` are used only by the one that drains.
 final class WriterQueue: @unchecked Sendable {
   private struct Waiting {
     var writes: [PendingWrite] = []
-    /// A drain is running or about to.
+    /// Tasks for the one that drains. They come first, and are few.
+    var tasks: [@Sendable () -> Void] = []
+    /// Somebody drains, or is about to.
     var isDraining = false
     /// Set: nothing is accepted any more.
     var refusal: StoreError?
@@ -28,8 +32,7 @@ final class WriterQueue: @unchecked Sendable {
   private let maximumBatch: Int
   private let observer: StoreObserver
   private let queue = DispatchQueue(label: "touchstone.sqlite.writer")
-  /// Answers run while the next batch is already being written.
-  private let answerQueue = DispatchQueue(label: "touchstone.sqlite.answers")
+  private let takesWriting: @Sendable (@escaping @Sendable () -> Answers) -> Bool
   let eventSignal = EventSignal()
   private let checkpointer: Checkpointer
   private var writer: BatchWriter?
@@ -52,7 +55,8 @@ final class WriterQueue: @unchecked Sendable {
     maximumWaiting = options.maximumWaitingWrites
     maximumBatch = options.maximumBatchWrites
     observer = options.observer
-    if owesEmptyLog { queue.async { self.lookLater() } }
+    takesWriting = options.takesWriting
+    if owesEmptyLog { add { self.lookLater() } }
   }
 
   var statistics: StoreStatistics { counters.withLock { $0 } }
@@ -68,55 +72,90 @@ final class WriterQueue: @unchecked Sendable {
     if let refusal {
       if refusal == .overloaded { counters.withLock { $0.overloads += 1 } }
       write.fail(refusal)
-    } else if mustDrain {
-      queue.async { self.drain() }
+    } else if mustDrain, !takesWriting({ self.drain() }) {
+      drainOnQueue()
     }
   }
 
   /// Finishes first what was accepted; of an erasure no more than the part in hand, since a long one has hundreds.
   func close(completion: @escaping @Sendable () -> Void) {
     waiting.withLock { $0.refusal = .closed }
-    queue.async {
+    add {
       self.endErasures()
       while let batch = self.nextBatch() {
-        self.write(batch)
+        self.write(batch)()
         self.endErasures()
       }
-      self.answerQueue.async {
-        self.checkpointer.close {
-          // Last: closing the last connection empties the log into the database.
-          self.queue.async {
-            self.writer = nil
-            completion()
-          }
+      self.checkpointer.close {
+        // Last: closing the last connection empties the log into the database.
+        self.add {
+          self.writer = nil
+          completion()
         }
       }
     }
   }
 
-  // MARK: On the queue
-
-  private func endErasures() {
-    fail(unfinished, .closed)
-    unfinished = []
+  private func add(_ task: @escaping @Sendable () -> Void) {
+    let mustDrain = waiting.withLock { waiting in
+      waiting.tasks.append(task)
+      defer { waiting.isDraining = true }
+      return !waiting.isDraining
+    }
+    if mustDrain { drainOnQueue() }
   }
 
-  /// One batch at a time, so that a checkpoint gets its turn however many writes wait.
-  private func drain() {
-    guard let batch = nextBatch() else { return }
-    write(batch)
-    queue.async { self.drain() }
+  private func drainOnQueue() {
+    queue.async { self.drain()() }
+  }
+
+  // MARK: By the one that drains
+
+  /// Answers those whose writes are durable, or refused.
+  private typealias Answers = @Sendable () -> Void
+
+  private enum Turn {
+    case task(@Sendable () -> Void)
+    case batch([PendingWrite])
+  }
+
+  /// Until nothing waits. Returns the last batch's answers.
+  private func drain() -> Answers {
+    var answers: Answers = {}
+    while let turn = nextTurn() {
+      answers()
+      switch turn {
+      case .task(let task):
+        answers = {}
+        task()
+      case .batch(let batch): answers = write(batch)
+      }
+    }
+    return answers
+  }
+
+  /// `nil`: nothing waits, and the next write begins another drain.
+  private func nextTurn() -> Turn? {
+    let task = waiting.withLock { $0.tasks.isEmpty ? nil : $0.tasks.removeFirst() }
+    if let task { return .task(task) }
+    if let batch = nextBatch() { return .batch(batch) }
+    let hasEnded = waiting.withLock { waiting in
+      waiting.isDraining = !waiting.tasks.isEmpty || !waiting.writes.isEmpty
+      return !waiting.isDraining
+    }
+    return hasEnded ? nil : nextTurn()
+  }
+
+  private func endErasures() {
+    fail(unfinished, .closed)()
+    unfinished = []
   }
 
   private func nextBatch() -> [PendingWrite]? {
     defer { isTurnOfUnfinished.toggle() }
     if isTurnOfUnfinished, !unfinished.isEmpty { return [unfinished.removeFirst()] }
     return waiting.withLock { waiting in
-      guard !waiting.writes.isEmpty else {
-        if !unfinished.isEmpty { return [unfinished.removeFirst()] }
-        waiting.isDraining = false
-        return nil
-      }
+      guard !waiting.writes.isEmpty else { return unfinished.isEmpty ? nil : [unfinished.removeFirst()] }
       guard waiting.writes.count > maximumBatch else {
         defer { waiting.writes = [] }
         return waiting.writes
@@ -127,7 +166,7 @@ final class WriterQueue: @unchecked Sendable {
     }
   }
 
-  private func write(_ batch: [PendingWrite]) {
+  private func write(_ batch: [PendingWrite]) -> Answers {
     if let breakage { return fail(batch, breakage) }
     guard let writer else { return fail(batch, .closed) }
     do throws(BatchFailure) {
@@ -143,15 +182,15 @@ final class WriterQueue: @unchecked Sendable {
       let commits = counters.withLock { $0.count(answers, walFrames: frames) }
       observer.committed(commits, writer.commitTime)
       let hasAppended = writer.hasAppended
-      answerQueue.async {
+      noteCommitted(walFrames: frames)
+      return { [eventSignal] in
         for answer in answers { answer.deliver() }
-        if hasAppended { self.eventSignal.ring() }
+        if hasAppended { eventSignal.ring() }
       }
-      if breakage == nil { perform(schedule.committed(walFrames: frames)) }
     } catch {
       counters.withLock { $0.failedTransactions += 1 }
-      fail(batch, error.answer)
       if error.isFinal { stop(writer, error.answer) }
+      return fail(batch, error.answer)
     }
   }
 
@@ -163,21 +202,27 @@ final class WriterQueue: @unchecked Sendable {
     try? writer.connection.setCheckpointsOnClose(false)
   }
 
-  private func fail(_ batch: [PendingWrite], _ error: StoreError) {
-    answerQueue.async {
-      for write in batch { write.fail(error) }
-    }
+  private func fail(_ batch: [PendingWrite], _ error: StoreError) -> Answers {
+    { for write in batch { write.fail(error) } }
   }
 
   // MARK: Checkpoints
 
+  /// What is to be done comes after the answers.
+  private func noteCommitted(walFrames: Int) {
+    guard breakage == nil else { return }
+    let action = schedule.committed(walFrames: walFrames)
+    if action != .none { add { self.perform(action) } }
+  }
+
   private func perform(_ action: CheckpointSchedule.Action) {
+    guard breakage == nil else { return }
     switch action {
     case .none: break
     case .copyOnWriter: copyOnWriter()
     case .copyBesideCommits:
       checkpointer.copy { progress in
-        self.queue.async { self.copied(progress) }
+        self.add { self.copied(progress) }
       }
     }
   }
@@ -215,11 +260,15 @@ final class WriterQueue: @unchecked Sendable {
     guard !isLookScheduled, breakage == nil else { return }
     isLookScheduled = true
     queue.asyncAfter(deadline: .now() + Self.lookInterval) {
-      self.isLookScheduled = false
-      guard self.owesEmptyLog else { return }
-      self.checkpointer.copy { progress in
-        self.queue.async { self.looked(progress) }
-      }
+      self.add { self.look() }
+    }
+  }
+
+  private func look() {
+    isLookScheduled = false
+    guard owesEmptyLog else { return }
+    checkpointer.copy { progress in
+      self.add { self.looked(progress) }
     }
   }
 

@@ -1,4 +1,4 @@
-// Clears the unused space of pages on their way into a database file.
+// Clears the unused space of pages on their way into a database file, and gathers the frames of its log.
 
 internal import CSQLite
 internal import Glibc
@@ -9,7 +9,8 @@ internal import Glibc
 /// (`rebuildPage`), and leaves the cells that moved to another page in the gap between a page's cell pointers and its
 /// cells. No later deletion finds these copies. SQLite never reads the gap, so this file system writes zeros there.
 ///
-/// Frames of the write-ahead log have checksums and are written as they are. `SQLiteConnection.emptyLog` removes them.
+/// Frames of the write-ahead log have checksums and are written as they are, all of a commit at once
+/// (`GatheredFrames`). `SQLiteConnection.emptyLog` removes them.
 ///
 /// https://www.sqlite.org/fileformat2.html#b_tree_pages
 enum ClearingFileSystem {
@@ -32,12 +33,14 @@ enum ClearingFileSystem {
   }()
 
   /// Stands behind the system's own state in the memory that SQLite allocates for a file.
-  private struct FileState {
+  struct FileState {
     var methods: sqlite3_io_methods
     let system: UnsafePointer<sqlite3_io_methods>
+    /// Of a write-ahead log.
+    var gathered = GatheredFrames()
   }
 
-  private static func state(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<FileState> {
+  static func state(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<FileState> {
     (UnsafeMutableRawPointer(file) + Int(system.pointee.szOsFile)).assumingMemoryBound(to: FileState.self)
   }
 
@@ -46,12 +49,16 @@ enum ClearingFileSystem {
     _ outFlags: UnsafeMutablePointer<Int32>?
   ) -> Int32 {
     let code = system.pointee.xOpen(system, name, file, flags, outFlags)
-    guard code == SQLITE_OK, flags & SQLITE_OPEN_MAIN_DB != 0, let file, let methods = file.pointee.pMethods else {
-      return code
-    }
+    guard code == SQLITE_OK, flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL) != 0, let file,
+      let methods = file.pointee.pMethods
+    else { return code }
     let state = state(of: file)
     state.initialize(to: FileState(methods: methods.pointee, system: methods))
-    state.pointee.methods.xWrite = { ClearingFileSystem.write($0, $1, $2, $3) }
+    if flags & SQLITE_OPEN_WAL != 0 {
+      gatherFrames(by: &state.pointee.methods)
+    } else {
+      state.pointee.methods.xWrite = { ClearingFileSystem.write($0, $1, $2, $3) }
+    }
     file.pointee.pMethods = state.pointer(to: \.methods).map { UnsafePointer($0) }
     return code
   }
