@@ -30,6 +30,8 @@ public struct PostgresStoreOptions: Sendable {
 
   /// How long a busy service collects events to seal them together.
   public var sealInterval: Duration = .milliseconds(20)
+  /// The same while nobody watches the log here. A round costs the database about as much as five logins.
+  public var quietSealInterval: Duration = .milliseconds(250)
   /// How long other processes' events may take to reach watches.
   public var newsInterval: Duration = .milliseconds(200)
 

@@ -13,16 +13,16 @@ public struct SQLiteStoreOptions: Sendable {
   /// written often are copied seldom.
   public var checkpointFrames = 4_000
 
-  // Records in memory, some 45 MB in all: about 1 KB for a binding, 170 bytes for a device, 600 for a profile with a
+  // Records in memory, some 40 MB in all: about 1 KB for a binding, 170 bytes for a device, 600 for a profile with a
   // secret, 120 for an evaluation, 300 for a token.
   public var cachedBindings = 16_384
   public var cachedDevices = 32_768
   public var cachedProfiles = 16_384
-  public var cachedEvaluations = 65_536
+  public var cachedEvaluations = 16_384
   public var cachedTokens = 16_384
 
   /// SQLite's page cache for the writer; the pages that every commit touches stay in it.
-  public var writerCacheKilobytes = 16 * 1_024
+  public var writerCacheKilobytes = 4 * 1_024
 
   /// By default the system's.
   public var clock: @Sendable () -> UnixTime = systemTime
@@ -32,9 +32,11 @@ public struct SQLiteStoreOptions: Sendable {
 
   public var observer = StoreObserver()
 
-  /// A thread that has called `commit` may write for the store: it takes the work over, runs it soon and once, and then
-  /// what it returns, which answers. If it returns false, a queue of the store's writes.
-  public var takesWriting: @Sendable (_ work: @escaping @Sendable () -> @Sendable () -> Void) -> Bool = { _ in false }
+  /// A thread that has called `commit` may write for the store: after the delay, and no more than milliseconds later,
+  /// it runs the work once, and then what that returns, which answers. If it returns false, a queue of the store's
+  /// writes.
+  public var takesWriting:
+    @Sendable (_ delay: Duration, _ work: @escaping @Sendable () -> @Sendable () -> Void) -> Bool = { _, _ in false }
 
   /// The maximum size of the database in pages of 4 KB: a full disk for tests.
   package var maximumPageCount: Int?

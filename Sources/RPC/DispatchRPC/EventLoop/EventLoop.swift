@@ -18,7 +18,7 @@ public final class EventLoop: @unchecked Sendable {
 
   private let poller = Poller()
   private let mailbox = Mailbox<Job>()
-  /// Of the thread that leads; 0 until one runs, and while none does. Only that thread ever finds its own id here.
+  /// The id of the thread that leads; 0 while none does. Only that thread ever finds its own id here.
   private let thread = Atomic<UInt>(0)
 
   /// Runs in each round before the handlers write. See `RPCServer.init`.
@@ -34,7 +34,7 @@ public final class EventLoop: @unchecked Sendable {
   private var timerIsSetTo = MonotonicTime.distantFuture
   private var writers: [any ReadinessHandler] = []
   private var jobs: [Job] = []
-  private var blockingWork: BlockingWork?
+  private var blockingWork: (work: BlockingWork, due: MonotonicTime)?
   private var locals: [ObjectIdentifier: any LoopLocal] = [:]
   /// A handler has asked for another `onRoundEnd` since the last one.
   private var roundEndIsDue = false
@@ -108,11 +108,13 @@ public final class EventLoop: @unchecked Sendable {
   package typealias BlockingWork = @Sendable () -> Conclusion
   package typealias Conclusion = @Sendable () -> Void
 
-  /// On the thread of an event loop: takes the work over, and does it after the round, when the answers of the round
-  /// are written. Returns false anywhere else, and if the round has such work already.
-  package static func block(_ work: @escaping BlockingWork) -> Bool {
+  /// On the thread of an event loop: takes the work over, and does it after the round in which it is due, when the
+  /// answers of the round are written. Returns false anywhere else, and while the event loop has such work already.
+  ///
+  /// - Parameter delay: after which it is due. It may become late by a millisecond.
+  package static func block(after delay: Duration, _ work: @escaping BlockingWork) -> Bool {
     guard let loop = current, loop.blockingWork == nil else { return false }
-    loop.blockingWork = work
+    loop.blockingWork = (work, delay == .zero ? loop.roundBegan : .now() + delay)
     return true
   }
 
@@ -308,9 +310,13 @@ extension EventLoop {
     return !roundEndIsDue && pacerIsDue > roundBegan && mailbox.fallAsleep()
   }
 
+  var hasBlockingWork: Bool { blockingWork != nil }
+
+  /// If it is due.
   func takeBlockingWork() -> BlockingWork? {
-    defer { blockingWork = nil }
-    return blockingWork
+    guard let (work, due) = blockingWork, due <= roundBegan || due <= .now() else { return nil }
+    blockingWork = nil
+    return work
   }
 
   /// How many there were.

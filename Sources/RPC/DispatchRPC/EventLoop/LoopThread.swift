@@ -50,15 +50,19 @@ final class LoopThread: Sendable {
 
   /// Returns when the other thread leads, or the event loop is gone.
   private func runRounds() {
-    var mayWait = false
+    var wait = Poller.Wait.no
+    // Work that is not due yet keeps the event loop.
+    var kept: EventLoop?
     while true {
-      let events = poller.events(blocking: mayWait)
+      let events = poller.events(wait)
       guard let loop else { return standby.end() }
-      mayWait = loop.round(events)
+      var mayWait = loop.round(events)
       while let work = loop.takeBlockingWork() {
         guard let conclusion = perform(work, for: loop, isAwake: !mayWait) else { return }
         mayWait = loop.round(Poller.noEvents, concluding: conclusion)
       }
+      kept = loop.hasBlockingWork ? loop : nil
+      wait = !mayWait ? .no : kept == nil ? .untilAnEvent : .oneMillisecond
     }
   }
 

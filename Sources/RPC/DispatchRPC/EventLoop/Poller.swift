@@ -55,11 +55,18 @@ final class Poller: @unchecked Sendable {
     write(alarm, &count, MemoryLayout.size(ofValue: count))
   }
 
+  enum Wait: Int32 {
+    case untilAnEvent = -1
+    /// Epoll's shortest.
+    case oneMillisecond = 1
+    case no = 0
+  }
+
   /// The batch is overwritten by the next call.
   ///
-  /// - Parameter blocking: waits for the first event.
-  func events(blocking: Bool) -> UnsafeMutableBufferPointer<epoll_event> {
-    let count = epoll_wait(descriptor, batch.baseAddress, Int32(Self.batchSize), blocking ? -1 : 0)
+  /// - Parameter wait: for the first event.
+  func events(_ wait: Wait) -> UnsafeMutableBufferPointer<epoll_event> {
+    let count = epoll_wait(descriptor, batch.baseAddress, Int32(Self.batchSize), wait.rawValue)
     // -1: a signal's handler ran.
     return UnsafeMutableBufferPointer(rebasing: batch[..<max(0, Int(count))])
   }

@@ -41,7 +41,7 @@ package enum StoreLocation: Sendable {
       var options = SQLiteStoreOptions()
       options.brokenEventFound = brokenEventFound
       options.observer = observer
-      options.takesWriting = { EventLoop.block($0) }
+      options.takesWriting = { delay, work in EventLoop.block(after: delay, work) }
       return try withDatabase(logger) { [options] () throws(StoreOpenError) in
         let store = try SQLiteStore.open(directory: directory, options: options)
         return OpenStore(store, statistics: { store.statistics })

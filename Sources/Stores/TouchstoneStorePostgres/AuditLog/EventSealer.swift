@@ -14,20 +14,50 @@ internal import TouchstoneStore
 final class EventSealer: @unchecked Sendable {
   typealias Waiter = @Sendable (PostgresError?) -> Void
 
+  private enum Phase: Sendable {
+    case idle
+    /// The round with this number begins later, unless it is brought forward.
+    case scheduled(UInt64)
+    case running
+  }
+
   private struct State: Sendable {
-    /// A round is running, or scheduled.
-    var isBusy = false
+    var phase = Phase.idle
     var isClosed = false
-    /// Events were committed since the last round began.
-    var hasNew = false
+    /// Commits with events since the last round began.
+    var newCommits = 0
+    /// Rounds that were scheduled.
+    var scheduledRounds: UInt64 = 0
     /// Waiters for the next round.
     var waiters: [Waiter] = []
+
+    /// `delay`: `nil`: at once, also where a round is scheduled.
+    mutating func start(after delay: Duration?) -> Start {
+      switch (phase, delay) {
+      case (.running, _), (.scheduled, .some): return .none
+      case (.idle, nil), (.scheduled, nil):
+        phase = .running
+        return .now
+      case (.idle, .some(let delay)):
+        scheduledRounds += 1
+        phase = .scheduled(scheduledRounds)
+        return .later(scheduledRounds, delay)
+      }
+    }
+  }
+
+  /// What a request leads to.
+  private enum Start {
+    case none
+    case now
+    case later(UInt64, Duration)
   }
 
   private let lane: ConnectionLane
   /// How long a round waits while another transaction holds the log's end.
   private let patience: Duration
   private let interval: Duration
+  private let quietInterval: Duration
   private let signal: EventSignal
   private let state = Mutex(State())
   /// The end of the log in the latest signal.
@@ -37,6 +67,9 @@ final class EventSealer: @unchecked Sendable {
   private let queue = DispatchQueue(label: "touchstone.postgres.sealer")
   private let news: any DispatchSourceTimer
 
+  /// From so many commits on a round waits no longer: it seals them in a few steps, and the next reader waits little.
+  private static let commitsInRound = 500
+
   /// The interval for sealing events for which no reader waits, which dead processes left.
   private static let unobservedTicks = 25
 
@@ -45,6 +78,7 @@ final class EventSealer: @unchecked Sendable {
     patience = options.listTimeout
     self.signal = signal
     interval = options.sealInterval
+    quietInterval = max(options.sealInterval, options.quietSealInterval)
     watch = Mutex(SealingWatch(patience: options.sealingPatience))
     sealingStopped = options.sealingStopped
     news = DispatchSource.makeTimerSource(queue: queue)
@@ -73,8 +107,11 @@ final class EventSealer: @unchecked Sendable {
 
   /// Events were committed: seal them soon.
   func noteCommitted() {
-    request(delay: interval) { state in state.hasNew = true }
+    request(delay: delay) { state in state.newCommits += 1 }
   }
+
+  /// How long a round waits for which no reader waits. A reader of another process looks for unsealed events itself.
+  private var delay: Duration { signal.isObserved ? interval : quietInterval }
 
   /// Answers the waiters. A running round ends by itself.
   func close() {
@@ -90,27 +127,41 @@ final class EventSealer: @unchecked Sendable {
   // MARK: Rounds
 
   /// False once closed.
+  ///
+  /// - Parameter delay: `nil`: a reader waits.
   @discardableResult
   private func request(delay: Duration?, _ note: (inout State) -> Void) -> Bool {
-    let (isAccepted, mustBegin) = state.withLock { state in
-      guard !state.isClosed else { return (false, false) }
+    let (isAccepted, start) = state.withLock { state -> (Bool, Start) in
+      guard !state.isClosed else { return (false, .none) }
       note(&state)
-      defer { state.isBusy = true }
-      return (true, !state.isBusy)
+      return (true, state.start(after: state.newCommits < Self.commitsInRound ? delay : nil))
     }
-    if mustBegin { begin(after: delay) }
+    perform(start)
     return isAccepted
   }
 
-  private func begin(after delay: Duration?) {
-    guard let delay else { return round() }
-    let time = MonotonicTime.now() + delay
-    queue.asyncAfter(deadline: DispatchTime(uptimeNanoseconds: time.nanoseconds)) { self.round() }
+  private func perform(_ start: Start) {
+    switch start {
+    case .none: break
+    case .now: round()
+    case .later(let number, let delay):
+      let time = MonotonicTime.now() + delay
+      queue.asyncAfter(deadline: DispatchTime(uptimeNanoseconds: time.nanoseconds)) { self.roundIsDue(number) }
+    }
+  }
+
+  private func roundIsDue(_ number: UInt64) {
+    let isDue = state.withLock { state in
+      guard case .scheduled(number) = state.phase else { return false }
+      state.phase = .running
+      return true
+    }
+    if isDue { round() }
   }
 
   private func round() {
     let waiters = state.withLock { state in
-      state.hasNew = false
+      state.newCommits = 0
       defer { state.waiters = [] }
       return state.waiters
     }
@@ -130,13 +181,14 @@ final class EventSealer: @unchecked Sendable {
   }
 
   private func ended(_ failure: PostgresError?) {
-    let (hasWaiters, isNeeded) = state.withLock { state in
+    let start = state.withLock { state -> Start in
+      state.phase = .idle
       // If the database is unreachable, the next commit or the next look for news tries again.
-      let isNeeded = !state.isClosed && (!state.waiters.isEmpty || (state.hasNew && failure == nil))
-      state.isBusy = isNeeded
-      return (!state.waiters.isEmpty, isNeeded)
+      guard !state.isClosed, !state.waiters.isEmpty || (state.newCommits > 0 && failure == nil) else { return .none }
+      let isUrgent = !state.waiters.isEmpty || state.newCommits >= Self.commitsInRound
+      return state.start(after: isUrgent ? nil : delay)
     }
-    if isNeeded { begin(after: hasWaiters ? nil : interval) }
+    perform(start)
   }
 
   /// Returns the log's end.
@@ -180,7 +232,7 @@ final class EventSealer: @unchecked Sendable {
       let alarm = watch.withLock { $0.looked(hasUnsealed: hasUnsealed, end: end, at: .now()) }
       if let alarm { sealingStopped(alarm) }
       tell(end)
-      if hasUnsealed { request(delay: nil) { state in state.hasNew = true } }
+      if hasUnsealed { request(delay: nil) { state in state.newCommits += 1 } }
     }
   }
 

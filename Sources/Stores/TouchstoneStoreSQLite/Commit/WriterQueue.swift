@@ -1,4 +1,4 @@
-// Group commit: all waiting writes share one transaction and one fsync. None waits for more to come.
+// Group commit: all waiting writes share one transaction and one fsync.
 
 internal import Dispatch
 internal import Synchronization
@@ -20,6 +20,7 @@ final class WriterQueue: @unchecked Sendable {
     var isDraining = false
     /// Set: nothing is accepted any more.
     var refusal: StoreError?
+    var pace = CommitPace()
   }
 
   /// How soon it tries again to empty a log that readers kept. A long reader (a backup) costs nothing, and erased
@@ -32,7 +33,7 @@ final class WriterQueue: @unchecked Sendable {
   private let maximumBatch: Int
   private let observer: StoreObserver
   private let queue = DispatchQueue(label: "touchstone.sqlite.writer")
-  private let takesWriting: @Sendable (@escaping @Sendable () -> Answers) -> Bool
+  private let takesWriting: @Sendable (Duration, @escaping @Sendable () -> Answers) -> Bool
   let eventSignal = EventSignal()
   private let checkpointer: Checkpointer
   private var writer: BatchWriter?
@@ -62,17 +63,19 @@ final class WriterQueue: @unchecked Sendable {
   var statistics: StoreStatistics { counters.withLock { $0 } }
 
   func submit(_ write: PendingWrite) {
-    let (refusal, mustDrain) = waiting.withLock { waiting -> (StoreError?, Bool) in
-      if let refusal = waiting.refusal { return (refusal, false) }
-      guard waiting.writes.count < maximumWaiting || write.isProbe else { return (.overloaded, false) }
+    // `delay`: set where the caller must begin a drain.
+    let (refusal, delay) = waiting.withLock { waiting -> (StoreError?, delay: Duration?) in
+      if let refusal = waiting.refusal { return (refusal, nil) }
+      guard waiting.writes.count < maximumWaiting || write.isProbe else { return (.overloaded, nil) }
       waiting.writes.append(write)
-      defer { waiting.isDraining = true }
-      return (nil, !waiting.isDraining)
+      guard !waiting.isDraining else { return (nil, nil) }
+      waiting.isDraining = true
+      return (nil, waiting.pace.delay(at: .now))
     }
     if let refusal {
       if refusal == .overloaded { counters.withLock { $0.overloads += 1 } }
       write.fail(refusal)
-    } else if mustDrain, !takesWriting({ self.drain() }) {
+    } else if let delay, !takesWriting(delay, { self.drain() }) {
       drainOnQueue()
     }
   }
@@ -156,6 +159,7 @@ final class WriterQueue: @unchecked Sendable {
     if isTurnOfUnfinished, !unfinished.isEmpty { return [unfinished.removeFirst()] }
     return waiting.withLock { waiting in
       guard !waiting.writes.isEmpty else { return unfinished.isEmpty ? nil : [unfinished.removeFirst()] }
+      waiting.pace.began(min(waiting.writes.count, maximumBatch), at: .now)
       guard waiting.writes.count > maximumBatch else {
         defer { waiting.writes = [] }
         return waiting.writes

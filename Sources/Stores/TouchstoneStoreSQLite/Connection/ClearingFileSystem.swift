@@ -36,7 +36,7 @@ enum ClearingFileSystem {
   struct FileState {
     var methods: sqlite3_io_methods
     let system: UnsafePointer<sqlite3_io_methods>
-    /// Of a write-ahead log.
+    /// Used if the file is a write-ahead log.
     var gathered = GatheredFrames()
   }
 

@@ -11,8 +11,9 @@ internal import CSQLite
 ///
 /// https://www.sqlite.org/fileformat2.html#the_write_ahead_log
 struct GatheredFrames {
-  /// 64 pages of 4 KB: far more than a commit of logins has, and little for a process.
-  private static let capacity = 256 << 10
+  /// 30 pages of 4 KB: more than a commit of logins has. SQLite's own files take less than 128 KB in one call
+  /// (`seekAndWriteFd`).
+  private static let capacity = 124 << 10
   private static let frameHeaderSize = 24
 
   /// Made at the first write, because most connections only read.

@@ -1,5 +1,6 @@
 // The event loop alone: jobs, objects of its own, and what debug builds check.
 
+import Dispatch
 import TestSupport
 import Testing
 
@@ -86,6 +87,77 @@ import Testing
     func enqueue(_ job: consuming ExecutorJob) {
       loop.execute(UnownedJob(job), on: asUnownedTaskExecutor())
     }
+  }
+
+  // MARK: Work that blocks
+
+  @Test func workThatBlocksIsConcludedOnTheLoop() async {
+    let loop = EventLoop(label: "test.blocking")
+    let seen = Box<Bool>()
+    loop.execute {
+      let isTaken = EventLoop.block(after: .zero) {
+        seen.put(loop.isCurrent)
+        return { seen.put(loop.isCurrent) }
+      }
+      seen.put(isTaken)
+      seen.put(EventLoop.block(after: .zero) { {} })
+    }
+    #expect(await [seen.next(), seen.next(), seen.next(), seen.next()] == [true, false, false, true])
+    #expect(!EventLoop.block(after: .zero) { {} }, "elsewhere")
+  }
+
+  /// Each time another thread leads, and the one before stands by.
+  @Test func whileWorkBlocksTheLoopGoesOn() async {
+    let loop = EventLoop(label: "test.blocking")
+    for _ in 0..<20 {
+      let (begun, onLoop, concluded) = (Box<Void>(), Box<Bool>(), Box<Bool>())
+      let goesOn = DispatchSemaphore(value: 0)
+      loop.execute {
+        _ = EventLoop.block(after: .zero) {
+          begun.put(())
+          goesOn.wait()
+          return { concluded.put(loop.isCurrent) }
+        }
+      }
+      await begun.next()
+      loop.execute { onLoop.put(loop.isCurrent) }
+      #expect(await onLoop.next())
+      goesOn.signal()
+      #expect(await !concluded.next(), "another thread leads")
+    }
+  }
+
+  /// Many threads post jobs, while every round has work that blocks: all are done once, and one at a time.
+  @Test func noJobIsLostBetweenTwoThreads() async {
+    let loop = EventLoop(label: "test.blocking")
+    let (count, done) = (10_000, Box<Int>())
+    let counter = LoopConfined(Counter(on: loop), on: loop)
+    await withTaskGroup { group in
+      for _ in 0..<4 {
+        group.addTask {
+          for number in 0..<count {
+            counter.execute { counter in
+              counter.count += 1
+              _ = EventLoop.block(after: number.isMultiple(of: 3) ? .microseconds(50) : .zero) { {} }
+              if counter.count == 4 * count { done.put(counter.count) }
+            }
+          }
+        }
+      }
+    }
+    #expect(await done.next() == 4 * count)
+  }
+
+  @Test func workThatIsDueLaterIsDoneByALoopThatNobodyKeeps() async {
+    let (begun, done) = (Box<Void>(), Box<Void>())
+    var loop: EventLoop? = EventLoop(label: "test.dropped")
+    loop?.execute {
+      _ = EventLoop.block(after: .milliseconds(5)) { { done.put(()) } }
+      begun.put(())
+    }
+    await begun.next()
+    loop = nil
+    await done.next()
   }
 
   #if DEBUG

@@ -20,14 +20,23 @@ private struct SimulatedLoop {
   private var next: UInt64 = 1_000_000_000
 
   /// Calls come evenly, as many times as fast as they can be served.
-  mutating func run(load: Double, seconds: UInt64) {
+  ///
+  /// - Parameter keepsWaiting: calls that came since the latest one was served wait.
+  mutating func run(load: Double, seconds: UInt64, keepsWaiting: Bool = false) {
     let end = now + seconds * 1_000_000_000
     let gap = UInt64(Double(Self.cost) / load)
-    next = now
+    if !keepsWaiting { next = now }
     while now < end {
       now = max(now, next)
       round(gap)
     }
+  }
+
+  /// In the middle of a round that has served a call. What comes meanwhile is served in the next one.
+  mutating func stall(milliseconds: UInt64) {
+    serve(roundBegan: now, came: now)
+    now += milliseconds * 1_000_000
+    shedder.roundEnded(at: MonotonicTime(nanoseconds: now))
   }
 
   /// As many calls at one time.
@@ -91,6 +100,15 @@ private struct SimulatedLoop {
     // 0.2 s of work.
     loop.burst(2_000)
     loop.run(load: 0.5, seconds: 2)
+    #expect(loop.refused == 0)
+  }
+
+  /// The process was held up for half a second, as long as an interval, and then serves what came meanwhile.
+  @Test func oneStallShedsNothing() {
+    var loop = SimulatedLoop()
+    loop.run(load: 0.4, seconds: 1)
+    loop.stall(milliseconds: 500)
+    loop.run(load: 0.4, seconds: 5, keepsWaiting: true)
     #expect(loop.refused == 0)
   }
 
@@ -163,6 +181,17 @@ private struct SimulatedLoop {
     var limit = Self.limit()
     Self.answer(&limit, after: 400, from: 1_000)
     #expect((990...1_010).contains(limit.limit))
+  }
+
+  /// A disk that is held up once: everything of one interval is late.
+  @Test func oneSlowIntervalRefusesNothing() {
+    var limit = Self.limit()
+    Self.answer(&limit, after: 10, from: 1_000)
+    for time in stride(from: 2_600, through: 2_900, by: 100) as StrideThrough<UInt64> {
+      limit.answered(callBegan: Self.milliseconds(2_001), now: Self.milliseconds(time))
+    }
+    Self.answer(&limit, after: 10, from: 2_901)
+    #expect(limit.limit == 4_096)
   }
 
   @Test func oneFastAnswerAnIntervalIsEnough() {

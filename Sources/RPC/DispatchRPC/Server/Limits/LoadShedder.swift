@@ -23,7 +23,8 @@ struct LoadShedder {
   private var refused = 0
   /// Connections' only calls that were taken where others are refused.
   private var onlyCallsTaken = 0
-  /// Since when every round is longer than the target.
+  /// When it was seen that a round is longer than the target, as all since. Not when that round began: a process that
+  /// is held up once has one long round, and then needs time to catch up.
   private var lateSince: UInt64?
   private(set) var isShedding = false
   /// When a call was refused, or taken only because it was its connection's only one.
@@ -69,7 +70,7 @@ struct LoadShedder {
       costPerCall = costPerCall == 0 ? cost : (costPerCall * 3 + cost) / 4
     }
     guard refused == 0, onlyCallsTaken == 0 else { return }
-    if duration <= target { lateSince = nil }
+    lateSince = duration <= target ? nil : lateSince ?? now.nanoseconds
     if isShedding && now.nanoseconds - lastRefused >= interval {
       isShedding = false
       lateSince = nil
@@ -87,7 +88,7 @@ struct LoadShedder {
   /// The round is longer than the target at this time.
   private mutating func sheds(at time: UInt64) -> Bool {
     if isShedding { return true }
-    let since = lateSince ?? roundBegan
+    let since = lateSince ?? time
     lateSince = since
     isShedding = time - since >= interval
     return isShedding

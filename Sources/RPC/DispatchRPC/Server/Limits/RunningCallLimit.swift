@@ -1,7 +1,8 @@
 /// How many calls may run at one time where their handlers wait for something slow: a store, a worker. Pure; time is an
 /// argument. Calls that run wait in a queue behind their handlers. As CoDel does (RFC 8289), this looks at the fastest
-/// of an interval's answers. When even that took longer than the target, there is a standing queue, and only as many
-/// calls may run as are answered within the target. Otherwise the limit grows again.
+/// of an interval's answers. When even that took longer than the target, and in the interval before as well, there is a
+/// standing queue, and only as many calls may run as are answered within the target. One slow interval is a disk or a
+/// process that was held up once: what waited meanwhile is served. Otherwise the limit grows again.
 struct RunningCallLimit {
   /// Fewer are never refused, however slow their handlers are.
   static let leastLimit = 256
@@ -17,6 +18,8 @@ struct RunningCallLimit {
   private var intervalBegan: UInt64?
   private var answers = 0
   private var fastest = UInt64.max
+  /// The interval before.
+  private var wasSlow = false
 
   init(target: Duration, interval: Duration, greatestLimit: Int) {
     self.target = UInt64(clamping: target.wholeNanoseconds)
@@ -44,12 +47,14 @@ struct RunningCallLimit {
   }
 
   private mutating func endInterval(after elapsed: UInt64, _ now: MonotonicTime) {
-    if fastest > target {
+    let isSlow = fastest > target
+    if isSlow, wasSlow {
       let answeredWithinTarget = Double(answers) * Double(target) / Double(elapsed)
       limit = min(greatestLimit, max(Self.leastLimit, Int(answeredWithinTarget)))
-    } else {
+    } else if !isSlow {
       limit = min(greatestLimit, limit + max(1, limit / Self.growthDivisor))
     }
+    wasSlow = isSlow
     intervalBegan = now.nanoseconds
     answers = 0
     fastest = .max
