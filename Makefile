@@ -363,5 +363,5 @@ $(python_environment)/linters: .ci/requirements.txt $(python_environment)/instal
 
 .PHONY: clean
 clean: ## Remove what was built; data stays
-	rm -rf .build .build-interop .build-sanitized .build-image .build-deb .build-release .build-docs $(clients) $(crypto_mb) $(attestation_peers) $(manifest_checkers) \
+	rm -rf .build .build-interop .build-sanitized .build-image .build-deb .build-release .build-docs .build-baseline $(clients) $(crypto_mb) $(attestation_peers) $(manifest_checkers) \
 	  $(python_environment)

@@ -16,16 +16,17 @@ struct GatheredFramesTests {
     static let pageSize = 4_096
     var gathered = GatheredFrames()
     var writes: [Write] = []
-    private var content: [UInt8] = []
+    /// Expected of each call.
+    var code = SQLITE_OK
 
     mutating func add(_ bytes: [UInt8], at offset: Int) {
-      let code = bytes.withUnsafeBytes { source in
+      let answer = bytes.withUnsafeBytes { source in
         gathered.add(source, at: sqlite3_int64(offset)) { bytes, offset in
           writes.append(Write(offset: offset, count: bytes.count))
           return SQLITE_OK
         }
       }
-      #expect(code == SQLITE_OK)
+      #expect(answer == code)
     }
 
     /// Returns where the next frame goes. `databaseSize`: of a transaction's last frame, in pages.
@@ -67,8 +68,9 @@ struct GatheredFramesTests {
     #expect(file.writes.last == .init(offset: 32, count: 24))
     // The log from its beginning again.
     file.add([UInt8](repeating: 3, count: 32), at: 0)
+    let count = file.writes.count
     _ = file.addFrame(at: 32)
-    #expect(file.writes.count == 3)
+    #expect(file.writes.count == count)
   }
 
   /// SQLite's own files take less than 128 KB in one call.
@@ -85,13 +87,28 @@ struct GatheredFramesTests {
     }
   }
 
-  /// What is left of a transaction that was rolled back comes before what takes its place.
-  @Test func framesThatAreReplacedAreWrittenFirst() {
+  /// Another process may have frames of its own there.
+  @Test func whatIsLeftOfATransactionIsNeverWritten() {
     var file = File()
     defer { file.end() }
     _ = file.addFrame(at: 32)
+    file.gathered.transactionEnded()
     _ = file.addFrame(at: 32, databaseSize: 5)
-    #expect(
-      file.writes.map(\.offset) == [32, 32, 56] && file.writes.map(\.count) == [Self.frameSize, 24, File.pageSize])
+    #expect(file.writes == [.init(offset: 32, count: Self.frameSize)])
+  }
+
+  /// Frames that SQLite takes for written are lost, so nothing of the transaction may be written any more.
+  @Test func afterAFailureTheTransactionFails() {
+    var file = File()
+    defer { file.end() }
+    var end = file.addFrame(at: 32)
+    file.code = SQLITE_FULL
+    _ = file.gathered.empty { _, _ in SQLITE_FULL }
+    end = file.addFrame(at: end, databaseSize: 5)
+    #expect(file.writes.isEmpty && file.gathered.failure == SQLITE_FULL)
+    file.gathered.transactionEnded()
+    file.code = SQLITE_OK
+    _ = file.addFrame(at: 32, databaseSize: 5)
+    #expect(file.writes.count > 0)
   }
 }

@@ -52,6 +52,8 @@ public final class EventLoop: @unchecked Sendable {
   }
 
   deinit {
+    // Its parts are released next, and may find that they run on no event loop.
+    releaseThread()
     poller.wake()
   }
 

@@ -17,6 +17,7 @@ final class LoopThread: Sendable {
   private let poller: Poller
   private let standby: Standby
   private let label: String
+  /// Set by the one that leads.
   private let hasSecond = Atomic<Bool>(false)
 
   init(of loop: EventLoop, waitingIn poller: Poller, label: String) {
@@ -27,16 +28,21 @@ final class LoopThread: Sendable {
   }
 
   func start() {
-    startThread { self.lead() }
-  }
-
-  private func startThread(_ body: @escaping @Sendable () -> Void) {
-    let isStarted = DispatchRPC.startThread(label, body)
+    let isStarted = startThread(label) { self.lead() }
     precondition(isStarted, "no thread left for an event loop")
   }
 
+  /// False when the process has no thread left.
+  private func startSecond() -> Bool {
+    if hasSecond.load(ordering: .relaxed) { return true }
+    let isStarted = startThread(label) { self.standBy() }
+    hasSecond.store(isStarted, ordering: .relaxed)
+    return isStarted
+  }
+
   private func lead() {
-    guard loop?.adoptThread() ?? false else { return standBy() }
+    // Without an event loop there are no rounds, and the thread ends.
+    _ = loop?.adoptThread()
     runRounds()
     standBy()
   }
@@ -72,7 +78,7 @@ final class LoopThread: Sendable {
   private func perform(
     _ work: EventLoop.BlockingWork, for loop: EventLoop, isAwake: Bool
   ) -> EventLoop.Conclusion? {
-    if !hasSecond.exchange(true, ordering: .relaxed) { startThread { self.standBy() } }
+    guard startSecond() else { return work() }
     loop.releaseThread()
     if isAwake { poller.wake() }
     standby.arm()

@@ -152,7 +152,7 @@ final class EventSealer: @unchecked Sendable {
 
   private func roundIsDue(_ number: UInt64) {
     let isDue = state.withLock { state in
-      guard case .scheduled(number) = state.phase else { return false }
+      guard case .scheduled(number) = state.phase, !state.isClosed else { return false }
       state.phase = .running
       return true
     }

@@ -38,6 +38,8 @@ enum ClearingFileSystem {
     let system: UnsafePointer<sqlite3_io_methods>
     /// Used if the file is a write-ahead log.
     var gathered = GatheredFrames()
+    /// The database's log while it is open, or the log's database.
+    var partner: UnsafeMutablePointer<sqlite3_file>?
   }
 
   static func state(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<FileState> {
@@ -56,7 +58,12 @@ enum ClearingFileSystem {
     state.initialize(to: FileState(methods: methods.pointee, system: methods))
     if flags & SQLITE_OPEN_WAL != 0 {
       gatherFrames(by: &state.pointee.methods)
+      if let database = name.flatMap({ sqlite3_database_file_object($0) }) {
+        state.pointee.partner = database
+        self.state(of: database).pointee.partner = file
+      }
     } else {
+      noteEnds(by: &state.pointee.methods)
       state.pointee.methods.xWrite = { ClearingFileSystem.write($0, $1, $2, $3) }
     }
     file.pointee.pMethods = state.pointer(to: \.methods).map { UnsafePointer($0) }

@@ -26,11 +26,16 @@ struct GatheredFrames {
   private var end: sqlite3_int64 = 0
   /// The latest write was the header of a transaction's last frame.
   private var endsWithNextWrite = false
+  /// SQLITE_OK, or why frames of this transaction were lost.
+  private(set) var failure = SQLITE_OK
 
   /// `write`: to the file.
   mutating func add(
     _ source: UnsafeRawBufferPointer, at offset: sqlite3_int64, write: (UnsafeRawBufferPointer, sqlite3_int64) -> Int32
   ) -> Int32 {
+    guard failure == SQLITE_OK else { return failure }
+    let endsTransaction = endsWithNextWrite
+    endsWithNextWrite = source.count == Self.frameHeaderSize && source[4..<8].contains { $0 != 0 }
     if offset != start + sqlite3_int64(count) || count + source.count > Self.capacity {
       let code = empty(write)
       guard code == SQLITE_OK else { return code }
@@ -38,9 +43,7 @@ struct GatheredFrames {
     let isCorrection = offset > 0 && offset < end
     guard !isCorrection, source.count <= Self.capacity else { return write(source, offset) }
     append(source, at: offset)
-    let isHeader = source.count == Self.frameHeaderSize
-    defer { endsWithNextWrite = isHeader && source[4..<8].contains { $0 != 0 } }
-    return endsWithNextWrite ? empty(write) : SQLITE_OK
+    return endsTransaction ? empty(write) : SQLITE_OK
   }
 
   private mutating func append(_ source: UnsafeRawBufferPointer, at offset: sqlite3_int64) {
@@ -52,11 +55,22 @@ struct GatheredFrames {
     end = start + sqlite3_int64(count)
   }
 
-  /// Whatever the answer, nothing is left: SQLite then rolls the transaction back.
+  /// If it fails, frames that SQLite takes for written are lost: the transaction can no longer be committed.
   mutating func empty(_ write: (UnsafeRawBufferPointer, sqlite3_int64) -> Int32) -> Int32 {
     guard count > 0, let bytes else { return SQLITE_OK }
     defer { count = 0 }
-    return write(UnsafeRawBufferPointer(start: bytes, count: count), start)
+    let code = write(UnsafeRawBufferPointer(start: bytes, count: count), start)
+    if code != SQLITE_OK { failure = code }
+    return code
+  }
+
+  /// The transaction has ended. What is left of one that was rolled back is never written: by now another process may
+  /// have frames of its own in that place.
+  mutating func transactionEnded() {
+    if count > 0 { end = start }
+    count = 0
+    failure = SQLITE_OK
+    endsWithNextWrite = false
   }
 
   mutating func free() {
@@ -78,13 +92,33 @@ extension ClearingFileSystem {
       ClearingFileSystem.afterGathered(file) { $1.pointee.xRead($0, bytes, count, offset) }
     }
     methods.xTruncate = { file, size in ClearingFileSystem.afterGathered(file) { $1.pointee.xTruncate($0, size) } }
-    methods.xSync = { file, flags in ClearingFileSystem.afterGathered(file) { $1.pointee.xSync($0, flags) } }
+    methods.xSync = { file, flags in
+      if let file, ClearingFileSystem.state(of: file).pointee.gathered.failure != SQLITE_OK {
+        return ClearingFileSystem.state(of: file).pointee.gathered.failure
+      }
+      return ClearingFileSystem.afterGathered(file) { $1.pointee.xSync($0, flags) }
+    }
     methods.xFileSize = { file, size in ClearingFileSystem.afterGathered(file) { $1.pointee.xFileSize($0, size) } }
     // What is left then belongs to a transaction without an end.
     methods.xClose = { file in
       guard let file else { return SQLITE_MISUSE }
+      if let database = ClearingFileSystem.state(of: file).pointee.partner {
+        ClearingFileSystem.state(of: database).pointee.partner = nil
+      }
       ClearingFileSystem.state(of: file).pointee.gathered.free()
       return ClearingFileSystem.state(of: file).pointee.system.pointee.xClose(file)
+    }
+  }
+
+  /// A transaction ends with the lock on the log's end, the first of the locks.
+  static func noteEnds(by methods: inout sqlite3_io_methods) {
+    methods.xShmLock = { file, first, count, flags in
+      guard let file else { return SQLITE_MISUSE }
+      let state = ClearingFileSystem.state(of: file)
+      if first == 0, flags == SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE, let log = state.pointee.partner {
+        ClearingFileSystem.state(of: log).pointee.gathered.transactionEnded()
+      }
+      return state.pointee.system.pointee.xShmLock(file, first, count, flags)
     }
   }
 

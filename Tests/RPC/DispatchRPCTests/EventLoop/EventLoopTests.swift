@@ -1,6 +1,7 @@
 // The event loop alone: jobs, objects of its own, and what debug builds check.
 
 import Dispatch
+import Foundation
 import TestSupport
 import Testing
 
@@ -158,6 +159,19 @@ import Testing
     await begun.next()
     loop = nil
     await done.next()
+  }
+
+  /// Whether the first thread had begun or not.
+  @Test func theThreadsOfALoopThatIsDroppedEnd() async throws {
+    for _ in 0..<50 { _ = EventLoop(label: "test.ends") }
+    while try Self.threadNames().contains("test.ends\n") { await Task.yield() }
+  }
+
+  private static func threadNames() throws -> [String] {
+    let directory = "/proc/self/task"
+    return try FileManager.default.contentsOfDirectory(atPath: directory).compactMap { thread in
+      try? String(contentsOfFile: "\(directory)/\(thread)/comm", encoding: .utf8)
+    }
   }
 
   #if DEBUG

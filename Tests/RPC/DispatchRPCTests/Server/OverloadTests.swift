@@ -32,9 +32,10 @@ private struct SimulatedLoop {
     }
   }
 
-  /// In the middle of a round that has served a call. What comes meanwhile is served in the next one.
-  mutating func stall(milliseconds: UInt64) {
-    serve(roundBegan: now, came: now)
+  /// In the middle of a round that has served some calls. What comes meanwhile is served in the next one.
+  mutating func stall(milliseconds: UInt64, calls: Int) {
+    let began = now
+    for _ in 0..<calls { serve(roundBegan: began, came: began) }
     now += milliseconds * 1_000_000
     shedder.roundEnded(at: MonotonicTime(nanoseconds: now))
   }
@@ -104,12 +105,27 @@ private struct SimulatedLoop {
   }
 
   /// The process was held up for half a second, as long as an interval, and then serves what came meanwhile.
-  @Test func oneStallShedsNothing() {
+  @Test(arguments: [1, 20]) func oneStallShedsNothing(calls: Int) {
     var loop = SimulatedLoop()
     loop.run(load: 0.4, seconds: 1)
-    loop.stall(milliseconds: 500)
+    loop.stall(milliseconds: 500, calls: calls)
     loop.run(load: 0.4, seconds: 5, keepsWaiting: true)
     #expect(loop.refused == 0)
+  }
+
+  /// The next round of many calls begins before the time that the one before was expected to end.
+  @Test func aRoundThatWasShorterThanExpectedHasNoEffect() {
+    var shedder = LoadShedder(RPCServerConfiguration.Shedding())
+    var now: UInt64 = 1_000_000_000
+    for (calls, milliseconds) in [(8, 64), (1, 1), (260, 30), (300, 30)] as [(Int, UInt64)] {
+      let began = MonotonicTime(nanoseconds: now)
+      for _ in 0..<calls {
+        let isTaken = shedder.takes(false, roundBegan: began, now: MonotonicTime(nanoseconds: now))
+        #expect(isTaken)
+      }
+      now += milliseconds * 1_000_000
+      shedder.roundEnded(at: MonotonicTime(nanoseconds: now))
+    }
   }
 
   @Test func whenTheOverloadIsOverAllAreServed() {

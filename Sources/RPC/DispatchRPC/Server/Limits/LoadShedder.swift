@@ -47,7 +47,7 @@ struct LoadShedder {
     }
     if taken.isMultiple(of: Self.callsPerLook) { elapsed = now().nanoseconds - roundBegan }
     let expected = max(elapsed, costPerCall &* UInt64(taken))
-    guard expected > target, sheds(at: roundBegan + expected) else {
+    guard expected > target, sheds() else {
       taken += 1
       return true
     }
@@ -85,12 +85,14 @@ struct LoadShedder {
     onlyCallsTaken = 0
   }
 
-  /// The round is longer than the target at this time.
-  private mutating func sheds(at time: UInt64) -> Bool {
+  /// The round is longer than the target, or will be. How late it is counts by the clock alone: a cost per call may be
+  /// that of a stall.
+  private mutating func sheds() -> Bool {
     if isShedding { return true }
-    let since = lateSince ?? time
+    let seen = roundBegan + elapsed
+    let since = lateSince ?? seen
     lateSince = since
-    isShedding = time - since >= interval
+    isShedding = seen - since >= interval
     return isShedding
   }
 }
