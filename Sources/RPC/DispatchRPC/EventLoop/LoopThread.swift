@@ -43,20 +43,21 @@ final class LoopThread: Sendable {
   private func lead() {
     // Without an event loop there are no rounds, and the thread ends.
     _ = loop?.adoptThread()
-    runRounds()
+    // The first round comes with the first event, because its owner may still set up the event loop.
+    runRounds(after: .untilAnEvent)
     standBy()
   }
 
   private func standBy() {
     while standby.wait() {
       // If the other thread leads again, it was quicker.
-      if loop?.adoptThread() ?? false { runRounds() }
+      if loop?.adoptThread() ?? false { runRounds(after: .no) }
     }
   }
 
   /// Returns when the other thread leads, or the event loop is gone.
-  private func runRounds() {
-    var wait = Poller.Wait.no
+  private func runRounds(after firstWait: Poller.Wait) {
+    var wait = firstWait
     // Work that is not due yet keeps the event loop.
     var kept: EventLoop?
     while true {
