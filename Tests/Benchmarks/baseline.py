@@ -24,12 +24,11 @@ from service import (
     CORES,
     ROOT,
     Listening,
+    Measured,
     Service,
-    begin_load,
     new_postgres,
     pinned,
     report,
-    resident_bytes,
     server_microseconds,
     touchstone,
     verification_microseconds,
@@ -41,7 +40,7 @@ SECONDS = int(os.environ.get("SECONDS", "6"))
 RATES = [500, 1_000, 2_000]
 #: At which p50, bytes, write calls and thread switches are compared, and PostgreSQL.
 LOW_RATE = 500
-#: Of the load's connections, and of the streams on each.
+#: The load has so many connections, and so many streams on each.
 LOAD = ["--connections", 8, "--streams", 10, "--warmup", "1s"]
 MEMORY_SECONDS = 60
 #: Two Ps on the one core, so that the writer's fsync blocks no other goroutine, and as much memory as the service has: the best of what
@@ -50,22 +49,14 @@ GO_SETTINGS = {"GOMAXPROCS": "2", "GOGC": "400"}
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-class GoService(Listening):
+class GoService(Measured, Listening):
     """The baseline on the first core."""
 
     def __init__(self, directory, program, store):
         options = ["-store", store] if store else []
-        self._log = (directory / "log").open("w+")
+        log = self._prepare(directory, is_on_one_core=True)
         command = [BUILD / program, "-listen", "127.0.0.1:0", "-data", directory / "data", *options]
-        super().__init__(pinned(command, CORES[:1]), 1, environment=os.environ | GO_SETTINGS, stderr=self._log)
-
-    @property
-    def errors(self):
-        return Path(self._log.name).read_text()
-
-    @property
-    def pid(self):
-        return self.process.pid
+        super().__init__(pinned(command, CORES[:1]), 1, environment=os.environ | GO_SETTINGS, stderr=log)
 
 
 @contextmanager
@@ -137,9 +128,9 @@ def measure_load(system, scenario, rate=None, database=None):
     with started(system, store) as server:
         sampler = Sampler(server.pid, (lambda: database_cpu(database)) if database else lambda: 0.0)
         options = [*LOAD, "--scenario", scenario, *(["--rate", rate] if rate else [])]
-        found = report(begin_load(server.address, *options, duration=f"{SECONDS}s", cores=CORES[1:]), is_saturating=True)
+        found = report(server.load(*options, duration=f"{SECONDS}s"), is_saturating=True)
         first, last = sampler.measured_part()
-        resident = resident_bytes(server.pid)
+        megabytes = server.megabytes
     count = (last.time - first.time) * found["rate"]
     figures = {
         "cpu": server_microseconds(found),
@@ -152,7 +143,7 @@ def measure_load(system, scenario, rate=None, database=None):
         "write calls": (last.write_calls - first.write_calls) / count,
         "switches": (last.switches - first.switches) / count,
         "database": (last.beside - first.beside) / count * 1e6,
-        "MB": resident / 2**20,
+        "MB": megabytes,
     }
     figures["both"] = figures["cpu"] + figures["database"]
     shown = "".join(f"{value:>12.2f}" for value in figures.values())
@@ -230,9 +221,9 @@ def postgres():
 
 def memory():
     with started("touchstone") as server:
-        at_start = resident_bytes(server.pid)
-        report(begin_load(server.address, *LOAD, duration=f"{MEMORY_SECONDS}s", cores=CORES[1:]), is_saturating=True)
-        return {"memory_start": at_start / 2**20, "memory_minute": resident_bytes(server.pid) / 2**20}
+        at_start = server.megabytes
+        report(server.load(*LOAD, duration=f"{MEMORY_SECONDS}s"), is_saturating=True)
+        return {"memory_start": at_start, "memory_minute": server.megabytes}
 
 
 def overload():

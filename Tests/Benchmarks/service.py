@@ -130,23 +130,14 @@ callers:
         self.load_options = ["--tls-authorities", self.identity.certificate, "--key-file", key_file]
 
 
-class Service(Server):
-    """`touchstone serve` in a directory, until it is stopped. Its log is a file, which costs no reader."""
+class Measured:
+    """What a server under measurement has beside `Listening`. Its log is a file, which costs no reader."""
 
-    def __init__(
-        self, directory, store="sqlite", configuration=None, *, is_on_one_core=False, has_one_loop=False, program=(TOUCHSTONE,)
-    ):
-        """`configuration`: YAML. On one core it has one event loop, and its load has the other cores."""
+    def _prepare(self, directory, *, is_on_one_core):
+        """Its log. On one core, its load has the other cores."""
         self._load_cores = CORES[1:] if is_on_one_core else CORES
         self._log = (directory / "log").open("w+")
-        super().__init__(
-            directory / "data",
-            store=store,
-            configuration=configuration,
-            program=pinned(program, CORES[:1]) if is_on_one_core else program,
-            arguments=["--shards", "1"] if is_on_one_core or has_one_loop else [],
-            stderr=self._log,
-        )
+        return self._log
 
     @property
     def errors(self):
@@ -166,7 +157,25 @@ class Service(Server):
 
     def load(self, *options, duration=DURATION):
         """touchstone-load, begun."""
-        return begin_load(self.address, *options, duration=duration, cores=self._load_cores)
+        command = [TOUCHSTONE_LOAD, "--target", self.address, "--json", "--duration", duration, *map(str, options)]
+        return subprocess.Popen(pinned(command, self._load_cores), stdout=subprocess.PIPE, text=True)
+
+
+class Service(Measured, Server):
+    """`touchstone serve` in a directory, until it is stopped."""
+
+    def __init__(
+        self, directory, store="sqlite", configuration=None, *, is_on_one_core=False, has_one_loop=False, program=(TOUCHSTONE,)
+    ):
+        """`configuration`: YAML. On one core it has one event loop."""
+        super().__init__(
+            directory / "data",
+            store=store,
+            configuration=configuration,
+            program=pinned(program, CORES[:1]) if is_on_one_core else program,
+            arguments=["--shards", "1"] if is_on_one_core or has_one_loop else [],
+            stderr=self._prepare(directory, is_on_one_core=is_on_one_core),
+        )
 
     def begin_reload(self):
         """Without waiting for it."""
@@ -176,12 +185,6 @@ class Service(Server):
         """Answers what it logged."""
         self.close()
         return self.errors
-
-
-def begin_load(address, *options, duration, cores):
-    """touchstone-load on these cores."""
-    command = [TOUCHSTONE_LOAD, "--target", address, "--json", "--duration", duration, *map(str, options)]
-    return subprocess.Popen(pinned(command, cores), stdout=subprocess.PIPE, text=True)
 
 
 def report(load, *, is_saturating=False):

@@ -30,7 +30,7 @@ public struct PostgresStoreOptions: Sendable {
 
   /// How long a busy service collects events to seal them together.
   public var sealInterval: Duration = .milliseconds(20)
-  /// The same while nobody watches the log here. A round costs the database about as much as five logins.
+  /// How long events are collected while nobody watches the log in this process.
   public var quietSealInterval: Duration = .milliseconds(250)
   /// How long other processes' events may take to reach watches.
   public var newsInterval: Duration = .milliseconds(200)

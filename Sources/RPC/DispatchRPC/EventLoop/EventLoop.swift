@@ -57,14 +57,18 @@ public final class EventLoop: @unchecked Sendable {
     poller.wake()
   }
 
-  /// The calling thread leads from now on, unless another one does: returns false. What the thread before it did on the
-  /// event loop is visible to it.
-  func adoptThread() -> Bool {
+  /// The calling thread is one of the event loop's two. It calls this once, before it leads.
+  func noteThread() {
     pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
-    return thread.compareExchange(expected: 0, desired: UInt(pthread_self()), ordering: .acquiring).exchanged
   }
 
-  /// Under which each thread of an event loop has it, also while it does not lead.
+  /// The calling thread leads from now on, and sees what the thread before it did. Returns false if another thread
+  /// leads.
+  func adoptThread() -> Bool {
+    thread.compareExchange(expected: 0, desired: UInt(pthread_self()), ordering: .acquiring).exchanged
+  }
+
+  /// The key under which each thread of an event loop has it, even while the thread does not lead.
   private static let key = {
     var key = pthread_key_t()
     let code = pthread_key_create(&key, nil)

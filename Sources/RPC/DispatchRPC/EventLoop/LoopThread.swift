@@ -35,13 +35,17 @@ final class LoopThread: Sendable {
   /// False when the process has no thread left.
   private func startSecond() -> Bool {
     if hasSecond.load(ordering: .relaxed) { return true }
-    let isStarted = startThread(label) { self.standBy() }
+    let isStarted = startThread(label) {
+      self.loop?.noteThread()
+      self.standBy()
+    }
     hasSecond.store(isStarted, ordering: .relaxed)
     return isStarted
   }
 
   private func lead() {
     // Without an event loop there are no rounds, and the thread ends.
+    loop?.noteThread()
     _ = loop?.adoptThread()
     // The first round comes with the first event, because its owner may still set up the event loop.
     runRounds(after: .untilAnEvent)
@@ -75,7 +79,7 @@ final class LoopThread: Sendable {
 
   /// Returns what is left to be done on the event loop; `nil`: the other thread leads, and nothing is left.
   ///
-  /// - Parameter isAwake: there is something to do, for which nobody wakes a thread.
+  /// - Parameter isAwake: the event loop has more to do, and nobody else would wake the second thread for it.
   private func perform(
     _ work: EventLoop.BlockingWork, for loop: EventLoop, isAwake: Bool
   ) -> EventLoop.Conclusion? {
@@ -93,7 +97,7 @@ final class LoopThread: Sendable {
   }
 }
 
-/// Where the second thread of an event loop waits: for an event of the poller, while it is armed.
+/// The second thread of an event loop waits here. If this is armed, an event of the poller wakes the thread.
 final class Standby: Sendable {
   private let descriptor: Int32
   private let watched: Int32

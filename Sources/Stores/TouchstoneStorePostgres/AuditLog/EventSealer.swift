@@ -46,7 +46,7 @@ final class EventSealer: @unchecked Sendable {
     }
   }
 
-  /// What a request leads to.
+  /// Whether a request begins a round.
   private enum Start {
     case none
     case now

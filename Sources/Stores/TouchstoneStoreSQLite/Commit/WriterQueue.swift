@@ -16,7 +16,7 @@ final class WriterQueue: @unchecked Sendable {
     var writes: [PendingWrite] = []
     /// Tasks for the one that drains. They come first, and are few.
     var tasks: [@Sendable () -> Void] = []
-    /// Somebody drains, or is about to.
+    /// A thread drains, or soon will.
     var isDraining = false
     /// Set: nothing is accepted any more.
     var refusal: StoreError?
@@ -212,9 +212,8 @@ final class WriterQueue: @unchecked Sendable {
 
   // MARK: Checkpoints
 
-  /// What is to be done comes after the answers.
+  /// A checkpoint that is due comes after the answers.
   private func noteCommitted(walFrames: Int) {
-    guard breakage == nil else { return }
     let action = schedule.committed(walFrames: walFrames)
     if action != .none { add { self.perform(action) } }
   }

@@ -19,10 +19,10 @@ struct GatheredFrames {
   /// Made at the first write, because most connections only read.
   private var bytes: UnsafeMutableRawPointer?
   private var count = 0
-  /// Where in the file the first byte goes.
+  /// The first byte's place in the file.
   private var start: sqlite3_int64 = 0
-  /// After all that was written since the log last began at its beginning. What is written before that place is a
-  /// correction of a frame, which SQLite may make after the last one.
+  /// The place after the last frame since the log began anew. A write before it corrects a frame, which SQLite may do
+  /// even after a transaction's last frame.
   private var end: sqlite3_int64 = 0
   /// The latest write was the header of a transaction's last frame.
   private var endsWithNextWrite = false
@@ -64,8 +64,8 @@ struct GatheredFrames {
     return code
   }
 
-  /// The transaction has ended. What is left of one that was rolled back is never written: by now another process may
-  /// have frames of its own in that place.
+  /// The transaction has ended. If it was rolled back, its frames are dropped, because another process may soon have
+  /// frames of its own in their place.
   mutating func transactionEnded() {
     if count > 0 { end = start }
     count = 0
@@ -99,7 +99,7 @@ extension ClearingFileSystem {
       return ClearingFileSystem.afterGathered(file) { $1.pointee.xSync($0, flags) }
     }
     methods.xFileSize = { file, size in ClearingFileSystem.afterGathered(file) { $1.pointee.xFileSize($0, size) } }
-    // What is left then belongs to a transaction without an end.
+    // Frames that are still here belong to a transaction that did not commit.
     methods.xClose = { file in
       guard let file else { return SQLITE_MISUSE }
       if let database = ClearingFileSystem.state(of: file).pointee.partner {

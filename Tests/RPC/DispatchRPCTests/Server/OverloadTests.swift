@@ -32,7 +32,7 @@ private struct SimulatedLoop {
     }
   }
 
-  /// In the middle of a round that has served some calls. What comes meanwhile is served in the next one.
+  /// The loop stands still after some calls of a round. The next round serves what came meanwhile.
   mutating func stall(milliseconds: UInt64, calls: Int) {
     let began = now
     for _ in 0..<calls { serve(roundBegan: began, came: began) }
