@@ -52,9 +52,9 @@ let package = Package(
     .library(name: "TouchstoneClient", targets: ["TouchstoneClient", "TouchstoneCodec"]),
     .library(name: "LocalAuthentication", targets: ["LocalAuthentication", "SimulatedPhone"]),
     .library(name: "Security", targets: ["Security"]),
-    .library(name: "DispatchRPC", targets: ["DispatchRPC"]),
+    .library(name: "DispatchRPC", targets: ["DispatchRPC", "EventLoops"]),
     .library(name: "DispatchPool", targets: ["DispatchPool"]),
-    .library(name: "RPCChannel", targets: ["RPCChannel", "DispatchRPC", "DispatchPool"]),
+    .library(name: "RPCChannel", targets: ["RPCChannel", "DispatchRPC", "DispatchPool", "EventLoops"]),
   ],
   // Exact: what is built is what was tested. CONTRIBUTING.md says how they are raised.
   dependencies: [
@@ -85,7 +85,8 @@ let package = Package(
     // digits, the calendar, JSON's strings.
     library("Core", "Encodings"),
     library("RPC", "MonotonicClock"),
-    library("RPC", "DispatchRPC", ["Encodings", "MonotonicClock", "CNGHTTP2", "COpenSSL", "CZlib", "CEpoll"]),
+    library("RPC", "EventLoops", ["MonotonicClock", "CEpoll"]),
+    library("RPC", "DispatchRPC", ["EventLoops", "Encodings", "CNGHTTP2", "COpenSSL", "CZlib", "CEpoll"]),
     library("RPC", "DispatchHTTP", ["DispatchRPC", "Encodings"]),
     library("RPC", "DispatchPool", ["MonotonicClock"]),
     library("RPC", "RPCChannel", ["DispatchRPC", "DispatchPool"]),
@@ -98,7 +99,7 @@ let package = Package(
     library("Stores", "TouchstoneStoreSQLite", ["TouchstoneStore", "TouchstonePolicy", "FilePermissions", "CSQLite"]),
     library(
       "Stores", "TouchstoneStorePostgres",
-      ["TouchstoneStore", "TouchstonePolicy", "Encodings", "DispatchPool", "CPostgres", "CEpoll"]),
+      ["TouchstoneStore", "TouchstonePolicy", "Encodings", "DispatchPool", "EventLoops", "CPostgres"]),
     library(
       "Core", "TouchstoneCrypto", ["Encodings", "CArgon2", "CCryptoMB", crypto],
       defines: isAccelerated ? [.define("ACCELERATED")] : []),
@@ -204,6 +205,7 @@ let package = Package(
     tests("Core", "Encodings"),
     tests(
       "RPC", "DispatchRPC", ["CNGHTTP2", "COpenSSL", "CEpoll", "RPCLoopback", "TestSupport"], exclude: ["crosscheck"]),
+    tests("RPC", "EventLoops", ["TestSupport"]),
     tests("RPC", "DispatchHTTP", ["DispatchRPC", "RPCLoopback", "TestSupport"]),
     tests("RPC", "DispatchPool", ["TestSupport"]),
     tests("RPC", "RPCChannel", ["DispatchRPC", "DispatchPool", "RPCLoopback", "TestSupport"]),
@@ -223,7 +225,7 @@ let package = Package(
       "Stores", "TouchstoneStorePostgres",
       [
         "StoreConformance", "TestSupport", "TouchstoneStore", "TouchstonePolicy", "TouchstoneStoreSQLite", "Encodings",
-        "DispatchPool",
+        "DispatchPool", "EventLoops",
       ]),
     tests("Core", "TouchstoneCrypto", ["Encodings", "TestSupport", crypto]),
     tests("Core", "TouchstoneAttestation", ["TestSupport", crypto]),

@@ -90,6 +90,9 @@ enum Architecture {
       "Sources/RPC", to: ["Sources", "Packages"], except: ["Sources/RPC", encodings, libraries],
       "transport and pool know nothing of Touchstone"),
     ForbiddenArrow(
+      "Sources/RPC/EventLoops", to: ["Sources", "Packages"], except: ["Sources/RPC/MonotonicClock", libraries],
+      "an event loop knows descriptors, timers and jobs"),
+    ForbiddenArrow(
       "Sources/RPC/DispatchRPC", to: ["Sources/RPC/DispatchPool"], "transport and pool meet in RPCChannel"),
     ForbiddenArrow("Sources/RPC/DispatchHTTP", to: ["Sources/RPC/DispatchPool"], "a server of HTTP calls no others"),
     ForbiddenArrow(

@@ -100,6 +100,7 @@ struct ArchitectureTests {
     ("Sources/Service/TouchstoneService", "Modules/TouchstoneClient", "grants no such import"),
     ("Sources/Clients/TouchstoneClient", "Sources/Core/TouchstonePolicy", "the service translates"),
     ("Sources/Clients/TouchstoneClient", "Sources/System/CZlib", "owns its pointers"),
+    ("Sources/RPC/EventLoops", "Sources/RPC/DispatchRPC", "knows descriptors"),
     ("Tests/Interop/Server", "Sources/Core/TouchstoneCodec", "compared with is the transport"),
     ("Tests/Support/TestSupport", "Sources/Core/TouchstonePolicy", "any test may use it"),
     ("Tests/Support/StoreModel", "Sources/Core/TouchstoneCodec", "the service translates"),

@@ -62,14 +62,16 @@ struct LayoutTests {
     }
   }
 
-  /// A socket that hangs up spoils Dispatch's notes of all (`SocketWatch` explains it); epoll instances do not.
-  @Test("Dispatch watches epoll instances, and no sockets")
+  /// When a socket hangs up, Dispatch first tells its source and then takes the descriptor's number out of its own
+  /// epoll instance; by then the number may be somebody else's, who is never woken again (`_dispatch_event_merge_fd` of
+  /// libdispatch 6.3, github.com/swiftlang/swift-corelibs-libdispatch/issues/949).
+  @Test("Dispatch watches no sockets")
   func dispatchSources() throws {
     let root = PackageTree.root.appending(path: "Sources").path()
     let files = try FileManager.default.subpathsOfDirectory(atPath: root).filter { $0.hasSuffix(".swift") }
     let watching = try files.filter { file in
       try PackageTree.text(of: "Sources/\(file)").contains(#/make(Read|Write)Source\(/#)
     }
-    #expect(Set(watching) == ["Stores/TouchstoneStorePostgres/Connection/SocketWatch.swift"])
+    #expect(watching == [])
   }
 }

@@ -60,7 +60,7 @@ public final class PostgresStore: Store {
     func lane(_ configuration: ConnectionLane.Configuration) -> ConnectionLane {
       var configuration = configuration
       configuration.succession = succession
-      return ConnectionLane(configuration, targets: targets, backoff: options.backoff)
+      return ConnectionLane(configuration, targets: targets, options: options)
     }
     func shortLane(
       _ connections: Int, depth: Int, kept: Int, prepared: [Statement], setup: [String] = [],

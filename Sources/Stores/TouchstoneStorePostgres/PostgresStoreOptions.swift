@@ -1,6 +1,7 @@
 // A PostgreSQL store's bounds and clock.
 
 internal import DispatchPool
+public import EventLoops
 public import TouchstonePolicy
 public import TouchstoneStore
 
@@ -56,7 +57,13 @@ public struct PostgresStoreOptions: Sendable {
 
   public var observer = StoreObserver()
 
+  /// The event loops whose threads the connections use. Calls of these are sent and answered without another thread. If
+  /// there is none, each group of connections makes one for itself.
+  public var eventLoops: [EventLoop] = []
+
   public init() {}
+
+  var loops: [EventLoop] { eventLoops.isEmpty ? [EventLoop(label: "postgres")] : eventLoops }
 
   /// Half of a call's time: if the server or the network is gone, the other half is for finding out the outcome.
   var answerTimeout: Duration { callTimeout / 2 }

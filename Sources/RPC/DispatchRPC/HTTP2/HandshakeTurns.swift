@@ -50,7 +50,7 @@ final class HandshakeScheduler: LoopLocal {
   private unowned let loop: EventLoop
   private var turns = HandshakeTurns()
 
-  init(on loop: EventLoop) {
+  package init(on loop: EventLoop) {
     self.loop = loop
   }
 

@@ -33,18 +33,30 @@ public final class RPCServer: Sendable {
   /// - Parameter onRoundEnd: runs on an event loop after it dispatched all requests of one round and before it writes.
   ///   Calls that are answered in it are answered by that write. If the write makes room for requests that waited, it
   ///   runs again after those.
-  public init(
+  public convenience init(
     configuration: RPCServerConfiguration, router: RPCRouter, onRoundEnd: (@Sendable (EventLoop) -> Void)? = nil
   ) {
-    precondition(configuration.eventLoops > 0, "a server has at least one event loop")
+    let eventLoops = EventLoop.group(configuration.eventLoops, label: Self.label)
+    self.init(configuration: configuration, on: eventLoops, router: router, onRoundEnd: onRoundEnd)
+  }
+
+  /// The label of a server's event loops, which have numbers behind it.
+  package static let label = "rpc.server"
+
+  /// As the other `init`, on event loops that others use, too (`EventLoop.group`), instead of
+  /// `RPCServerConfiguration.eventLoops`.
+  package init(
+    configuration: RPCServerConfiguration, on eventLoops: [EventLoop], router: RPCRouter,
+    onRoundEnd: (@Sendable (EventLoop) -> Void)?
+  ) {
+    precondition(!eventLoops.isEmpty, "a server has at least one event loop")
     let routes = RouteTable(router)
     let register = ConnectionRegister(configuration)
-    let eventLoops = (0..<configuration.eventLoops).map { EventLoop(label: "rpc.server.\($0)", index: $0) }
     self.eventLoops = eventLoops
     self.register = register
     onOutOfDescriptors = configuration.onOutOfDescriptors
     loops = eventLoops.map { loop in
-      loop.onRoundEnd = onRoundEnd
+      loop.execute { loop.onRoundEnd = onRoundEnd }
       return LoopConfined(
         ServerLoop(loop: loop, configuration: configuration, routes: routes, register: register), on: loop)
     }

@@ -1,3 +1,3 @@
-// Deadlines are part of this module's interface: a file that imports it sees `MonotonicTime` too.
+// A file that imports this module sees `EventLoop` and `MonotonicTime` too: both are part of its interface.
 
-@_exported public import MonotonicClock
+@_exported public import EventLoops

@@ -49,7 +49,8 @@ package final class RunningService: Sendable {
   ) throws(Failure) -> RunningService {
     let process = StartedProcess(logger: logger, log: log, cores: cores, version: version, clock: clock)
     let prepared = try PreparedStart(configuration, in: process)
-    let store = try configuration.storeLocation.open(observer: prepared.meters.storeObserver, logger: logger)
+    let store = try configuration.storeLocation.open(
+      on: prepared.eventLoops, observer: prepared.meters.storeObserver, logger: logger)
     do throws(Failure) {
       return try RunningService(prepared, on: store, in: process)
     } catch {
@@ -64,8 +65,10 @@ package final class RunningService: Sendable {
     let (configuration, meters) = (prepared.configuration, prepared.meters)
     parts = try ServiceParts(prepared, on: store, in: process)
     let service = parts.service
-    let settings = prepared.serverConfigurations(for: service, eventLoops: parts.eventLoops, logger: process.logger)
-    server = RPCServer(configuration: settings.rpc, router: service.router) { service.roundEnded(on: $0) }
+    let settings = prepared.serverConfigurations(for: service, logger: process.logger)
+    server = RPCServer(configuration: settings.rpc, on: prepared.eventLoops, router: service.router) {
+      service.roundEnded(on: $0)
+    }
     // Before the service is SERVING.
     let early = try EarlyUpkeep(prepared, parts, on: store.store, logger: process.logger)
     // Its addresses are taken before callers are served, and its clients served after: an address in use leaves nothing

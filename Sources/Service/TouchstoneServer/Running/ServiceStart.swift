@@ -32,6 +32,8 @@ struct PreparedStart: Sendable {
   let tracing: Tracing?
   let descriptors: DescriptorLimit?
   let meters: ServerMeters
+  /// The server's and the store's.
+  let eventLoops: [EventLoop]
 
   init(_ configuration: ProcessConfiguration, in process: StartedProcess) throws(Failure) {
     listeners = try Listener.all(of: configuration)
@@ -49,6 +51,8 @@ struct PreparedStart: Sendable {
     configuration.logWarnings(logger)
     self.configuration = configuration
     descriptors = DescriptorLimit.raised()
+    eventLoops = EventLoop.group(
+      configuration.shards == 0 ? process.cores : configuration.shards, label: RPCServer.label)
     meters = ServerMeters(
       registry: MetricRegistry { family in
         logger.warning(
@@ -61,11 +65,11 @@ struct PreparedStart: Sendable {
   private static let handlerTarget = Duration.milliseconds(100)
 
   func serverConfigurations(
-    for service: TouchstoneService, eventLoops: Int, logger: Logger
+    for service: TouchstoneService, logger: Logger
   ) -> (rpc: RPCServerConfiguration, http: HTTPServerConfiguration) {
     let descriptorLog = DescriptorLog(logger)
     var rpc = RPCServerConfiguration()
-    rpc.eventLoops = eventLoops
+    rpc.eventLoops = eventLoops.count
     // The codec would refuse larger messages.
     rpc.maxRequestMessageBytes = DecodingLimits.default.maximumBytes
     rpc.handlersAdmitCalls = true
@@ -81,7 +85,7 @@ struct PreparedStart: Sendable {
       http.limits.connections = descriptors.httpConnections(wanted: http.limits.connections)
       descriptors.bound(&rpc, beside: httpListeners.count * http.limits.connections, logger: logger)
     }
-    let running = (0..<eventLoops).map { _ in RunningCallCount() }
+    let running = eventLoops.map { _ in RunningCallCount() }
     meters.registry.observe(running)
     rpc.observer = { [meters, paths = service.router.paths] eventLoop in
       CallMeters(meters.registry, paths: paths, running: running[eventLoop])
@@ -92,7 +96,6 @@ struct PreparedStart: Sendable {
 
 /// The second stage, on the open store: the keys, and the service and its console, which serve nobody yet.
 struct ServiceParts: Sendable {
-  let eventLoops: Int
   let pepperCheck: [UInt8]
   let auditKeyring: AuditKeyring
   let accountSigning: AccountSigning
@@ -101,7 +104,6 @@ struct ServiceParts: Sendable {
 
   init(_ prepared: PreparedStart, on opened: OpenStore, in process: StartedProcess) throws(Failure) {
     let (configuration, meters, logger) = (prepared.configuration, prepared.meters, process.logger)
-    eventLoops = configuration.shards == 0 ? process.cores : configuration.shards
     let keys = try configuration.keySource.load(for: opened.store, mayCreate: configuration.mayMakeKeys)
     // A start that fails before prints its failure alone.
     logger.notice("starting", metadata: ["version": "\(process.version)"])
@@ -124,10 +126,12 @@ struct ServiceParts: Sendable {
     logger.notice("signatures are verified", metadata: ["by": "\(environment.signatures.name)"])
     // The last event loop is the console's.
     service = TouchstoneService(
-      configuration: configuration.service, store: opened.store, keys: keys, eventLoopCount: eventLoops + 1,
+      configuration: configuration.service, store: opened.store, keys: keys,
+      eventLoopCount: prepared.eventLoops.count + 1,
       logger: logger, environment: environment)
     console = Console(
-      configuration.consoleSettings, service: service, eventLoop: eventLoops, ids: SessionIDs(pepper: keys.pepper),
+      configuration.consoleSettings, service: service, eventLoop: prepared.eventLoops.count,
+      ids: SessionIDs(pepper: keys.pepper),
       browsers: BrowserProofs(pepper: keys.pepper), url: configuration.consoleURL,
       secrets: SecretWorkers(threads: 1, niceness: SecretWorkers.operators), clock: process.clock,
       health: ConsoleHealthReading(

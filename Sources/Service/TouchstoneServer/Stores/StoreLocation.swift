@@ -1,7 +1,7 @@
 // One store, for a start and the commands. Only this folder, and a command that only one kind of store has, name the
 // kinds.
 
-internal import DispatchRPC
+package import DispatchRPC
 package import Logging
 package import TouchstonePolicy
 package import TouchstoneStore
@@ -29,7 +29,11 @@ package enum StoreLocation: Sendable {
   }
 
   /// If it refuses, it has changed nothing.
-  package func open(observer: StoreObserver = StoreObserver(), logger: Logger) throws(Failure) -> OpenStore {
+  ///
+  /// - Parameter eventLoops: of the process's calls.
+  package func open(
+    on eventLoops: [EventLoop] = [], observer: StoreObserver = StoreObserver(), logger: Logger
+  ) throws(Failure) -> OpenStore {
     let brokenEventFound: @Sendable (EventChainVerifier.Fault) -> Void = { fault in
       logger.error(
         """
@@ -48,6 +52,7 @@ package enum StoreLocation: Sendable {
       }
     case .postgresql(let address):
       var options = PostgresStoreOptions()
+      options.eventLoops = eventLoops
       options.brokenEventFound = brokenEventFound
       options.observer = observer
       options.sealingStopped = { reason in

@@ -1,6 +1,7 @@
 // Wakes a server process whose client has gone.
 
 internal import CPostgres
+internal import EventLoops
 internal import Glibc
 internal import Synchronization
 
@@ -39,21 +40,11 @@ final class CancelRequest: @unchecked Sendable {
   /// Must be called once, after the connection is closed.
   func send() {
     guard Self.underWay.add(1, ordering: .relaxed).newValue <= Self.maximumUnderWay else { return Self.ended() }
-    var thread = pthread_t()
-    let argument = Unmanaged.passRetained(self)
-    let code = pthread_create(
-      &thread, nil,
-      { argument in
-        guard let argument else { return nil }
-        Unmanaged<CancelRequest>.fromOpaque(argument).takeRetainedValue().perform()
-        CancelRequest.ended()
-        return nil
-      }, argument.toOpaque())
-    guard code == 0 else {
-      argument.release()
-      return Self.ended()
+    let isStarted = startThread("postgres.cancel") { [self] in
+      perform()
+      Self.ended()
     }
-    pthread_detach(thread)
+    if !isStarted { Self.ended() }
   }
 
   private func perform() {

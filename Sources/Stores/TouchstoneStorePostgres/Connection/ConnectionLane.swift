@@ -1,7 +1,8 @@
 // Connections for calls of one kind. A transaction goes to any connection that has room.
 
-internal import Dispatch
 internal import DispatchPool
+internal import EventLoops
+internal import Synchronization
 
 /// Calls of one kind do not wait for another kind: no read waits for a commit's fsync, and no commit for a list.
 final class ConnectionLane: Sendable {
@@ -44,18 +45,22 @@ final class ConnectionLane: Sendable {
   }
 
   /// Opens no connection yet.
-  init(_ configuration: Configuration, targets: [ConnectionTarget], backoff: BackoffConfiguration) {
+  init(_ configuration: Configuration, targets: [ConnectionTarget], options: PostgresStoreOptions) {
     timeout = configuration.timeout
     var pool = PoolConfiguration(
       minimumConnections: configuration.minimumConnections, maximumConnections: configuration.connections,
-      maximumWaiting: configuration.maximumWaiting, assumedCapacity: configuration.depth, backoff: backoff)
+      maximumWaiting: configuration.maximumWaiting, assumedCapacity: configuration.depth, backoff: options.backoff)
     // A standby refuses, as do hosts that are down. If several hosts serve, they share the load.
     pool.balancing = .leastRequest
+    let loops = options.loops
+    let made = Atomic(0)
     self.pool = ConnectionPool(
       configuration: pool, endpoints: targets.indices.map { EndpointID($0) }
     ) { id, report in
-      PostgresConnection(
-        to: targets[id.endpoint.number], within: backoff.connectTimeout, configuration, report: report)
+      let number = made.add(1, ordering: .relaxed).oldValue
+      return PostgresConnection(
+        to: targets[id.endpoint.number], within: options.connectTimeout, configuration,
+        on: loops[number % loops.count], report: report)
     }
   }
 

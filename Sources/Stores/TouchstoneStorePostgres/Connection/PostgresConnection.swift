@@ -1,27 +1,29 @@
 // One connection to the database: nonblocking libpq in pipeline mode.
 
 internal import CPostgres
-internal import Dispatch
 internal import DispatchPool
-internal import Synchronization
+internal import EventLoops
 
 /// Statements that are done together, or not at all.
 struct Transaction: Sendable {
   let calls: [StatementCall]
   /// It commits without the fsync, and a second transaction, which makes it durable, waits for that.
   var freesRowsEarly = false
-  /// Runs on the connection's queue, once; a result for each call.
+  /// Runs on the connection's event loop, once; a result for each call.
   let completion: @Sendable (Result<[QueryResult], PostgresError>) -> Void
 }
 
-/// Transactions are sent as they come. Each ends with a Sync, so it is committed or refused by itself; the answers come
-/// in the same order. Waiting transactions share the round trip, and no failure undoes another transaction.
+/// Transactions are sent at the end of the event loop's round in which they come. Each ends with a Sync, so it is
+/// committed or refused by itself; the answers come in the same order. Waiting transactions share the round trip, and
+/// no failure undoes another transaction.
+///
+/// A call of the same event loop is sent and answered on its thread: no other thread has to be woken for either.
 ///
 /// If an answer takes longer than `answerTimeout`, the connection is closed, because a peer that vanished sends
 /// nothing.
 ///
-/// `@unchecked Sendable`: everything except `inbox` is used only on `queue`.
-final class PostgresConnection: PooledConnection, @unchecked Sendable {
+/// `@unchecked Sendable`: everything is used only on `loop`, which debug builds check.
+final class PostgresConnection: PooledConnection, ReadinessHandler, @unchecked Sendable {
   enum Phase {
     case idle
     case connecting
@@ -29,11 +31,6 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     case settingUp
     case serving
     case closed
-  }
-
-  struct Inbox {
-    var transactions: [Transaction] = []
-    var isClosed = false
   }
 
   struct InFlight {
@@ -45,72 +42,162 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     var error: PostgresError?
   }
 
-  let configuration: ConnectionLane.Configuration
-  let target: ConnectionTarget
-  let connectTimeout: Duration
-  let report: @Sendable (PoolConnectionEvent) -> Void
-  let queue = DispatchQueue(label: "touchstone.postgres.connection")
-  let inbox = Mutex(Inbox())
-  var phase = Phase.idle
-  var connection: OpaquePointer?
-  var inFlight: [InFlight] = []
+  /// How the event loop watches the socket.
+  private struct Watch {
+    let key: UInt64
+    let socket: Int32
+    var isWriting = false
+  }
+
+  private let configuration: ConnectionLane.Configuration
+  private let target: ConnectionTarget
+  private let connectTimeout: Duration
+  private let report: @Sendable (PoolConnectionEvent) -> Void
+  private let loop: EventLoop
+  private var phase = Phase.idle
+  private var connectDeadline = MonotonicTime.distantFuture
+  /// `nil` before it is connected, and once it has ended.
+  private var libpq: LibpqConnection?
+  private var watch: Watch?
+  /// Not sent yet.
+  private var waiting: [Transaction] = []
+  /// `write` will be called.
+  private var sendsThisRound = false
+  private var inFlight: [InFlight] = []
   /// Committed, but perhaps not durable yet.
-  var unflushed: [InFlight] = []
-  /// `nil`: before it connects.
-  var socketWatch: SocketWatch?
-  /// There are more bytes to write than the socket takes.
-  var isWriting = false
-  var timer: (any DispatchSourceTimer)?
+  private var unflushed: [InFlight] = []
   /// The time when the timer fires; `nil`: it is not set.
-  var timerDeadline: MonotonicTime?
-  /// Wakes the server's process after this connection is closed.
-  var cancelRequest: CancelRequest?
+  private var timerDeadline: MonotonicTime?
 
   init(
     to target: ConnectionTarget, within connectTimeout: Duration, _ configuration: ConnectionLane.Configuration,
-    report: @escaping @Sendable (PoolConnectionEvent) -> Void
+    on loop: EventLoop, report: @escaping @Sendable (PoolConnectionEvent) -> Void
   ) {
     self.target = target
     self.connectTimeout = connectTimeout
     self.configuration = configuration
+    self.loop = loop
     self.report = report
   }
 
   // MARK: From any thread
 
   func connect() {
-    queue.async { self.beginConnecting() }
+    loop.execute { self.beginConnecting() }
   }
 
   func close() {
-    queue.async { self.end("closed") }
+    loop.execute { self.end("closed") }
   }
 
   /// Completes with `PostgresError.notSent` if the connection has ended.
   func send(_ transaction: Transaction) {
-    let wasEmpty = inbox.withLock { inbox -> Bool? in
-      guard !inbox.isClosed else { return nil }
-      defer { inbox.transactions.append(transaction) }
-      return inbox.transactions.isEmpty
+    if loop.isCurrent { enqueue(transaction) } else { loop.execute { self.enqueue(transaction) } }
+  }
+
+  /// Another primary has replaced this server.
+  func replaced() {
+    loop.execute { self.abandon(Self.isReplaced) }
+  }
+
+  // MARK: Connecting
+
+  private func beginConnecting() {
+    guard phase == .idle else { return }
+    phase = .connecting
+    connectDeadline = .now() + connectTimeout
+    LibpqConnection.connect(to: target, until: connectDeadline) { [self] outcome in
+      loop.execute { self.setUp(outcome) }
     }
-    switch wasEmpty {
-    case nil: queue.async { transaction.completion(.failure(.notSent("the connection is closed"))) }
-    case true?: queue.async { self.sendWaiting() }
-    case false?: break
+  }
+
+  private func setUp(_ outcome: LibpqConnection.Outcome) {
+    guard phase == .connecting else { return }
+    switch outcome {
+    case .failed(let reason): end(reason)
+    case .connected(let libpq): setUp(libpq)
     }
+  }
+
+  private func setUp(_ libpq: LibpqConnection) {
+    self.libpq = libpq
+    let connection = libpq.pointer
+    PQsetNoticeReceiver(
+      connection,
+      { connection, notice in
+        guard let connection, let notice else { return }
+        Unmanaged<PostgresConnection>.fromOpaque(connection).takeUnretainedValue().noticed(notice)
+      }, Unmanaged.passUnretained(self).toOpaque())
+    guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else { return end(failure) }
+    phase = .settingUp
+    guard let key = loop.register(self, descriptor: libpq.socket, for: .readable) else {
+      return end("its socket cannot be watched")
+    }
+    watch = Watch(key: key, socket: libpq.socket)
+    let inspection = configuration.succession == nil ? [] : [Timeline.select.sql]
+    for sql in inspection + configuration.setup
+    where PQsendQueryParams(connection, sql, 0, nil, nil, nil, nil, 1) == 0 {
+      return end(failure)
+    }
+    for statement in configuration.prepared
+    where PQsendPrepare(connection, statement.name, statement.sql, 0, nil) == 0 {
+      return end(failure)
+    }
+    guard PQpipelineSync(connection) == 1 else { return end(failure) }
+    let done = Transaction(calls: []) { [unowned self] result in
+      switch result {
+      case .success(let results): serve(after: results)
+      case .failure(let error): end(error.message)
+      }
+    }
+    inFlight.append(InFlight(transaction: done, isUnflushed: false, deadline: connectDeadline))
+    setTimer()
+    flush()
+  }
+
+  /// - Parameter results: those of the session's settings.
+  private func serve(after results: [QueryResult]) {
+    if let succession = configuration.succession {
+      guard let timeline = try? results.first?.only({ row in Timeline(&row) }) else {
+        return end("the server does not say which timeline it writes")
+      }
+      guard succession.enter(ObjectIdentifier(self), on: timeline, replaced: { [self] in replaced() }) else {
+        return end(Self.isReplaced)
+      }
+    }
+    phase = .serving
+    report(.connected(capacity: configuration.depth))
   }
 
   // MARK: Sending
 
-  func sendWaiting() {
-    guard phase == .serving, let connection else { return }
+  private func enqueue(_ transaction: Transaction) {
+    guard phase != .closed else {
+      // Later, as the caller may be in the midst of `end`.
+      return loop.execute { transaction.completion(.failure(.notSent("the connection is closed"))) }
+    }
+    waiting.append(transaction)
+    sendSoon()
+  }
+
+  /// Together with what else comes in this round.
+  private func sendSoon() {
+    guard !sendsThisRound, !waiting.isEmpty else { return }
+    sendsThisRound = true
+    loop.needsWrite(self)
+  }
+
+  func write() {
+    sendsThisRound = false
+    sendWaiting()
+  }
+
+  private func sendWaiting() {
+    guard phase == .serving, let connection = libpq?.pointer, !waiting.isEmpty else { return }
     // Transactions that come while others are under way are sent together afterwards. None waits for more to come.
     if configuration.flushing != nil, !inFlight.isEmpty { return }
-    let transactions = inbox.withLock { inbox in
-      defer { inbox.transactions = [] }
-      return inbox.transactions
-    }
-    guard !transactions.isEmpty else { return }
+    let transactions = waiting
+    waiting = []
     let deadline = MonotonicTime.now() + configuration.receiveTimeout
     let isGroup = configuration.flushing != nil && (transactions.count > 1 || transactions[0].freesRowsEarly)
     for (index, transaction) in transactions.enumerated() {
@@ -145,39 +232,35 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     return transaction.send(on: connection)
   }
 
-  func flush() {
-    guard let connection else { return }
-    switch PQflush(connection) {
+  private func flush() {
+    guard let libpq else { return }
+    switch PQflush(libpq.pointer) {
     case 0: setWriting(false)
     case 1: setWriting(true)
     default: end(failure)
     }
   }
 
+  /// There are more bytes to write than the socket takes.
   private func setWriting(_ isWriting: Bool) {
-    guard isWriting != self.isWriting else { return }
-    self.isWriting = isWriting
-    if !watchSocket(for: isWriting ? .both : .reading) { end(socketFailure) }
-  }
-
-  /// libpq closes its socket as soon as it finds it dead.
-  func watchSocket(for interest: SocketWatch.Interest) -> Bool {
-    socketWatch?.watch(PQsocket(connection), for: interest) == true
+    guard let watch, isWriting != watch.isWriting else { return }
+    self.watch?.isWriting = isWriting
+    loop.watch(watch.key, descriptor: watch.socket, for: isWriting ? [.readable, .writable] : .readable)
   }
 
   // MARK: Receiving
 
-  /// Runs again as long as there is something left.
-  func receive() {
-    guard let connection, phase != .closed else { return }
+  /// Is called again as long as there is something left.
+  func ready(_ readiness: Readiness) {
+    guard let connection = libpq?.pointer else { return }
     let isOpen = PQconsumeInput(connection) == 1
     takeResults(from: connection)
     guard isOpen else { return end(failure) }
-    if phase != .closed { flush() }
+    flush()
   }
 
   /// All that have arrived.
-  func takeResults(from connection: OpaquePointer) {
+  private func takeResults(from connection: OpaquePointer) {
     while !inFlight.isEmpty, phase != .closed, PQisBusy(connection) == 0 {
       guard let result = PQgetResult(connection) else {
         if PQstatus(connection) == CONNECTION_BAD { return end(failure) }
@@ -202,13 +285,13 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
 
   /// If a commit's wait for a standby is cancelled, the server still answers COMMIT, with a warning before it: the
   /// commit is done on this server, and may be lost in a failover.
-  func noticed(_ notice: OpaquePointer) {
+  private func noticed(_ notice: OpaquePointer) {
     guard phase == .serving, !inFlight.isEmpty, inFlight[0].error == nil, notice.isPlainWarning else { return }
     inFlight[0].error = .lost("warned: \(PostgresError(notice).message)")
   }
 
   /// The server has answered Sync: only now is it certain whether the transaction is committed.
-  func finishFirst() {
+  private func finishFirst() {
     var done = inFlight.removeFirst()
     if done.error == nil, done.results.count < done.transaction.calls.count {
       done.error = .lost("an answer is missing")
@@ -221,7 +304,7 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     }
     // A primary that became a standby refuses every commit. Another host may be the primary.
     if case .server(.readOnlyTransaction, let message) = done.error { return end(message) }
-    if inFlight.isEmpty { sendWaiting() }
+    if inFlight.isEmpty { sendSoon() }
   }
 
   /// If it failed, the earlier ones are committed, but perhaps not durable.
@@ -236,93 +319,46 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
 
   // MARK: Time
 
-  func startTimer(after duration: Duration) {
-    let timer = DispatchSource.makeTimerSource(queue: queue)
-    timer.setEventHandler { [unowned self] in timerFired() }
-    let deadline = MonotonicTime.now() + duration
-    timer.schedule(deadline: DispatchTime(uptimeNanoseconds: deadline.nanoseconds))
-    timer.activate()
-    timerDeadline = deadline
-    self.timer = timer
-  }
-
   /// Set to the first deadline, whose transaction may have been answered meanwhile.
-  func setTimer() {
-    guard let first = inFlight.first else { return }
+  private func setTimer() {
+    guard let watch, let first = inFlight.first else { return }
     if let timerDeadline, timerDeadline <= first.deadline { return }
     timerDeadline = first.deadline
-    timer?.schedule(deadline: DispatchTime(uptimeNanoseconds: first.deadline.nanoseconds))
+    _ = loop.setTimer(at: first.deadline, for: watch.key, tag: TimerTag(kind: 0))
   }
 
-  func timerFired() {
+  func timerExpired(_ tag: TimerTag) {
     timerDeadline = nil
-    guard phase == .serving else { return end("not connected in time") }
     guard let first = inFlight.first, first.deadline <= .now() else { return setTimer() }
+    guard phase == .serving else { return end(LibpqConnection.isLate) }
     abandon("no answer in time")
   }
 
   // MARK: Ending
 
-  /// Another primary has replaced this server.
-  func replaced() {
-    queue.async { self.abandon(Self.isReplaced) }
-  }
-
   static let isReplaced = "the server is not the primary any more: another server of the cluster was promoted after it"
 
-  /// The server's process may still wait for a standby.
+  /// The server's process may still wait for a standby, and is woken when the connection is closed.
   private func abandon(_ reason: String) {
-    if let connection, !inFlight.isEmpty {
-      cancelRequest = CancelRequest(connection: connection, transactions: inFlight.count)
-    }
+    guard let connection = libpq?.pointer, !inFlight.isEmpty else { return end(reason) }
+    let cancelRequest = CancelRequest(connection: connection, transactions: inFlight.count)
     end(reason)
+    cancelRequest?.send()
   }
 
-  func end(_ reason: String) {
+  private func end(_ reason: String) {
     guard phase != .closed else { return }
     phase = .closed
     configuration.succession?.leave(ObjectIdentifier(self))
-    timer?.cancel()
-    timer = nil
-    let waiting = inbox.withLock { inbox in
-      inbox.isClosed = true
-      defer { inbox.transactions = [] }
-      return inbox.transactions
-    }
-    let sent = unflushed + inFlight
-    unflushed = []
-    inFlight = []
-    if let socketWatch { socketWatch.cancel() } else { finish() }
+    if let watch { loop.unregister(watch.key, descriptor: watch.socket) }
+    watch = nil
+    libpq = nil
+    let (sent, unsent) = (unflushed + inFlight, waiting)
+    (unflushed, inFlight, waiting) = ([], [], [])
     for entry in sent { entry.transaction.completion(.failure(entry.error.flatMap(\.ofEndedSession) ?? .lost(reason))) }
-    for transaction in waiting { transaction.completion(.failure(.notSent(reason))) }
+    for transaction in unsent { transaction.completion(.failure(.notSent(reason))) }
     report(.closed(reason: reason))
   }
 
-  /// Nothing uses the socket any more.
-  func finish() {
-    socketWatch = nil
-    if let connection { PQfinish(connection) }
-    connection = nil
-    cancelRequest?.send()
-    cancelRequest = nil
-  }
-
-  /// Without the connection string, which libpq does not quote.
-  var failure: String {
-    guard let connection else { return "out of memory" }
-    return report(of: connection) ?? "the connection was lost"
-  }
-
-  /// The failure of a socket that cannot be watched: libpq closed it, and has the reason, or the kernel has no room for
-  /// it.
-  var socketFailure: String {
-    connection.flatMap(report) ?? "its socket cannot be watched"
-  }
-
-  private func report(of connection: OpaquePointer) -> String? {
-    guard let message = PQerrorMessage(connection) else { return "out of memory" }
-    // One line, and perhaps a hint on a second line, after a tab.
-    let text = String(cString: message).split { $0 == "\n" || $0 == "\t" }.joined(separator: "; ")
-    return text.isEmpty ? nil : text
-  }
+  private var failure: String { libpq?.failure ?? "the connection was lost" }
 }

@@ -34,7 +34,7 @@ struct ServerInspection: Sendable {
       .init(
         connections: 1, depth: 1, maximumWaiting: options.maximumWaiting, timeout: options.listTimeout,
         answerTimeout: options.listTimeout, prepared: []),
-      targets: targets, backoff: options.backoff)
+      targets: targets, options: options)
   }
 
   // MARK: Sessions

@@ -159,7 +159,7 @@ extension ConnectionLane {
       .init(
         connections: 1, depth: 1, maximumWaiting: options.maximumWaiting, timeout: timeout, answerTimeout: timeout,
         prepared: Statement.ofTransactions),
-      targets: targets, backoff: options.backoff)
+      targets: targets, options: options)
   }
 }
 

@@ -57,7 +57,7 @@ struct ServerInspectionTests {
         .init(
           connections: 1, depth: 2, maximumWaiting: 2, timeout: .seconds(60), answerTimeout: .seconds(60),
           prepared: Statement.ofTransactions),
-        targets: try ConnectionTarget.prepared(uri), backoff: PostgresStoreOptions.small.backoff)
+        targets: try ConnectionTarget.prepared(uri), options: .small)
       let isAlone = try await lane.withSession { session throws(PostgresError) in
         try await ServerInspection.isAlone(session, beside: lane)
       }

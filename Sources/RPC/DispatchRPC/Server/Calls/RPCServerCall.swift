@@ -39,7 +39,7 @@ public final class RPCServerCall: RPCServerContext, EventLoopJob, @unchecked Sen
     }
   }
 
-  func run() {
+  package func run() {
     guard let answer = posted else { return }
     posted = nil
     deliver(answer)

@@ -22,7 +22,7 @@ public final class EventLoop: @unchecked Sendable {
   private let thread = Atomic<UInt>(0)
 
   /// Runs in each round before the handlers write. See `RPCServer.init`.
-  var onRoundEnd: (@Sendable (EventLoop) -> Void)?
+  package var onRoundEnd: (@Sendable (EventLoop) -> Void)?
 
   /// See `setPacer`.
   private var pacer: Pacer?
@@ -46,9 +46,14 @@ public final class EventLoop: @unchecked Sendable {
     self.init(label: label, index: 0)
   }
 
-  init(label: String, index: Int) {
+  private init(label: String, index: Int) {
     self.index = index
     LoopThread(of: self, waitingIn: poller, label: label).start()
+  }
+
+  /// Several, whose indices are their positions. Traps as `init`.
+  package static func group(_ count: Int, label: String) -> [EventLoop] {
+    (0..<count).map { EventLoop(label: "\(label).\($0)", index: $0) }
   }
 
   deinit {
@@ -77,7 +82,7 @@ public final class EventLoop: @unchecked Sendable {
   }()
 
   /// The one that the calling thread leads.
-  private static var current: EventLoop? {
+  package static var current: EventLoop? {
     guard let pointer = pthread_getspecific(key) else { return nil }
     let loop = Unmanaged<EventLoop>.fromOpaque(pointer).takeUnretainedValue()
     return loop.isCurrent ? loop : nil
@@ -100,7 +105,7 @@ public final class EventLoop: @unchecked Sendable {
   }
 
   /// As `execute`, without a closure to allocate.
-  func execute(_ object: any EventLoopJob) {
+  package func execute(_ object: any EventLoopJob) {
     post(.object(object))
   }
 
@@ -147,7 +152,7 @@ extension EventLoop: TaskExecutor {
 }
 
 /// An object that is its own job.
-protocol EventLoopJob: AnyObject, Sendable {
+package protocol EventLoopJob: AnyObject, Sendable {
   /// Once for each time it was posted, on that event loop.
   func run()
 }
@@ -163,7 +168,7 @@ package protocol ReadinessHandler: AnyObject {
 
 /// An object of which each event loop has one, as each thread has its thread-local variables. Only its event loop uses
 /// it.
-protocol LoopLocal: AnyObject {
+package protocol LoopLocal: AnyObject {
   /// - Parameter loop: outlives the object, which must not keep it.
   init(on loop: EventLoop)
 }
@@ -239,7 +244,7 @@ extension EventLoop {
   }
 
   /// Made at the first use.
-  func local<Object: LoopLocal>(_ type: Object.Type) -> Object {
+  package func local<Object: LoopLocal>(_ type: Object.Type) -> Object {
     assertIsCurrent()
     if let object = locals[ObjectIdentifier(type)] { return unsafeDowncast(object, to: type) }
     let object = Object(on: self)
@@ -281,13 +286,13 @@ extension EventLoop {
   }
 
   /// The handler's `write()` runs once at the end of this round. Call it once per `write()`.
-  func needsWrite(_ handler: any ReadinessHandler) {
+  package func needsWrite(_ handler: any ReadinessHandler) {
     assertIsCurrent()
     writers.append(handler)
   }
 
   /// `onRoundEnd` runs after what the caller does now, if need be in another round.
-  func needsRoundEnd() {
+  package func needsRoundEnd() {
     assertIsCurrent()
     roundEndIsDue = true
   }

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import DispatchRPC
+@testable import EventLoops
 
 @Suite(.timeLimit(.minutes(1))) struct EventLoopTests {
   private final class Counter: LoopLocal {
