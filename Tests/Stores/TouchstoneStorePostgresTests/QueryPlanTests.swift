@@ -52,12 +52,12 @@ struct QueryPlanTests {
   @Test(
     arguments: [
       (.attemptsOfBindings, (1...3).map { _ in "BYTEA[]" } + ["SMALLINT[]", "BIGINT[]", "BYTEA[]"]),
-      (.touchBindings, ["BYTEA[]", "BIGINT[]", "BYTEA[]", "BIGINT[]"]),
       (
-        .holdRecords,
-        ["BYTEA[]", "BIGINT[]", "BIGINT[]", "BYTEA[]", "BIGINT[]"] + (6...8).map { _ in "BYTEA[]" } + [
-          "BIGINT[]", "BIGINT",
-        ]
+        .commitTogether,
+        ["BYTEA[]", "BIGINT[]", "BIGINT[]", "BYTEA[]", "BIGINT[]"] + (6...8).map { _ in "BYTEA[]" }
+          + ["BIGINT[]", "BIGINT", "SMALLINT[]", "BIGINT[]", "BYTEA[]", "BIGINT[]", "BIGINT[]", "BOOLEAN[]"]
+          + ["SMALLINT[]", "BIGINT[]", "BYTEA[]", "BIGINT[]", "BYTEA[]", "BIGINT[]", "BYTEA[]", "BIGINT[]"]
+          + ["BYTEA[]", "BIGINT[]", "BYTEA[]"]
       ),
       (.withdrawEvaluations, ["SMALLINT[]", "BIGINT[]", "BYTEA[]"]),
     ] as [(Statement, [String])], ["", "ANALYZE;"])

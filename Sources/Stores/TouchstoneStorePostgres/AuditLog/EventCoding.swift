@@ -37,6 +37,11 @@ struct UnsealedEvents: Sendable {
   ///
   /// - Parameter places: gives each row its place among the rows of the process.
   static func insertion(of events: [EventDraft], places: () -> UInt64) -> StatementCall {
+    StatementCall(.insertUnsealedEvents).bind(rows(of: events, places: places))
+  }
+
+  /// - Parameter places: as for `insertion`.
+  static func rows(of events: [EventDraft], places: () -> UInt64) -> RowArrays {
     var rows = RowArrays([.bytea, .bigint, .bytea])
     var row: [UInt8] = []
     func endRow() {
@@ -48,7 +53,7 @@ struct UnsealedEvents: Sendable {
       if !row.isEmpty, row.count + bytes.count > maximumBytesInRow { endRow() }
       row += bytes
     }
-    endRow()
-    return StatementCall(.insertUnsealedEvents).bind(rows)
+    if !row.isEmpty { endRow() }
+    return rows
   }
 }

@@ -6,12 +6,13 @@ extension Statement {
   /// Rows of events, each with its place among the rows of its process. The server's clock orders the rows of several
   /// processes: a call that was answered before another began comes first.
   static let insertUnsealedEvents = Statement(
-    "insert_unsealed_events",
+    "insert_unsealed_events", insertionOfEvents("$1::BYTEA[], $2::BIGINT[], $3::BYTEA[]", where: isOpen))
+  static func insertionOfEvents(_ arrays: String, where condition: String) -> String {
     """
     INSERT INTO unsealed_events (id, appended_at, place, events)
-    SELECT id, statement_timestamp(), place, events
-    FROM unnest($1::BYTEA[], $2::BIGINT[], $3::BYTEA[]) AS e (id, place, events) WHERE \(isOpen)
-    """)
+    SELECT id, statement_timestamp(), place, events FROM unnest(\(arrays)) AS e (id, place, events) WHERE \(condition)
+    """
+  }
   /// Also reads the chain's end.
   static let hasUnsealedEvents = Statement(
     "has_unsealed_events", "SELECT EXISTS (SELECT 1 FROM unsealed_events), sequence FROM event_chain")

@@ -93,64 +93,61 @@ struct CommitBatch {
   func calls(mark: ExpiringKey, in lineage: Lineage, places: () -> UInt64) -> [StatementCall] {
     let expiries = (evaluations.keys.lazy.map(\.expiresAt), tokens.keys.lazy.map(\.expiresAt))
     let earliest = min(expiries.0.min() ?? .latest, expiries.1.min() ?? .latest)
-    var calls = [holding(earliestExpiry: earliest)]
+    var calls: [StatementCall] = []
     // Rare: of an application that names profiles which were never bound.
     for (key, version) in profiles where version == 0 {
       calls.append(StatementCall(.requireNoProfile).bind(key.applicationID).bind(key.profileID))
     }
-    calls += insertions
-    if !touches.isEmpty { calls.append(updateOfBindings) }
-    if !events.isEmpty { calls.append(UnsealedEvents.insertion(of: events, places: places)) }
+    calls.append(together(earliestExpiry: earliest, places: places))
+    calls += withdrawals
     calls.append(.finishing(mark: mark, earliestExpiry: earliest, in: lineage))
     return calls
   }
 
-  private func holding(earliestExpiry: UnixTime) -> StatementCall {
-    var touched = RowArrays([.bytea, .bigint, .bigint])
-    for touch in touches.values { touched.append(.row.bind(touch.id).bind(touch.version).bind(touch.counter?.from)) }
+  private func together(earliestExpiry: UnixTime, places: () -> UInt64) -> StatementCall {
+    var held = RowArrays([.bytea, .bigint, .bigint])
+    var touched = RowArrays([.bigint, .bytea, .bigint])
+    for touch in touches.values {
+      held.append(.row.bind(touch.id).bind(touch.version).bind(touch.counter?.from))
+      touched.append(.row.bind(touch.time).bind(touch.posture?.encoded).bind(touch.counter?.to))
+    }
     var known = (devices: RowArrays([.bytea, .bigint]), profiles: RowArrays([.bytea, .bytea, .bigint]))
     for (id, version) in devices where version > 0 { known.devices.append(.row.bind(id).bind(version)) }
     for (key, version) in profiles where version > 0 {
       known.profiles.append(.row.bind(key.applicationID).bind(key.profileID).bind(version))
     }
     let missing = devices.filter { $0.value == 0 }.map(\.key)
-    return StatementCall(.holdRecords).bind(touched).bind(known.devices).bind(array: missing).bind(known.profiles)
-      .bind(earliestExpiry)
+    return StatementCall(.commitTogether).bind(held).bind(known.devices).bind(array: missing).bind(known.profiles)
+      .bind(earliestExpiry).bind(evaluationRows).bind(tokenRows).bind(touched)
+      .bind(UnsealedEvents.rows(of: events, places: places))
   }
 
-  private var updateOfBindings: StatementCall {
-    if touches.count == 1, let touch = touches.values.first, touch.posture == nil, touch.counter == nil {
-      return StatementCall(.touchBinding).bind(touch.id).bind(touch.time)
+  /// Records in one order, so that two batches with the same ones never wait for each other both.
+  private var evaluationRows: RowArrays {
+    var rows = RowArrays(Self.keyTypes + [.bigint, .bigint, .boolean])
+    for (key, evaluation) in evaluations.sorted(by: { $0.key < $1.key }) {
+      rows.append(.row.bind(key).bind(evaluation.standing))
     }
-    var touched = RowArrays([.bytea, .bigint, .bytea, .bigint])
-    for touch in touches.values {
-      touched.append(.row.bind(touch.id).bind(touch.time).bind(touch.posture?.encoded).bind(touch.counter?.to))
-    }
-    return StatementCall(.touchBindings).bind(touched)
+    return rows
   }
 
-  /// Records in one order, so that two batches with the same ones never wait for each other both. After a conflict with
-  /// one of them, the others are withdrawn.
-  private var insertions: [StatementCall] {
-    let evaluations = evaluations.sorted { $0.key < $1.key }
-    let tokens = tokens.sorted { $0.key < $1.key }
-    var evaluationRows = RowArrays(Self.keyTypes + [.bigint, .bigint, .boolean])
-    for (key, evaluation) in evaluations { evaluationRows.append(.row.bind(key).bind(evaluation.standing)) }
-    var tokenRows = RowArrays(Self.keyTypes + [.bigint, .bytea])
-    for (key, token) in tokens { tokenRows.append(.row.bind(key).bind(token)) }
-    var calls: [StatementCall] = []
-    if !evaluations.isEmpty { calls.append(StatementCall(.insertEvaluations).bind(evaluationRows)) }
-    if !tokens.isEmpty { calls.append(StatementCall(.insertTokens).bind(tokenRows)) }
-    if evaluations.count > 1 || !evaluations.isEmpty && !tokens.isEmpty {
-      calls.append(Self.withdrawal(.withdrawEvaluations, of: evaluations.map(\.key)))
-    }
-    if tokens.count > 1 { calls.append(Self.withdrawal(.withdrawTokens, of: tokens.map(\.key))) }
-    return calls
+  private var tokenRows: RowArrays {
+    var rows = RowArrays(Self.keyTypes + [.bigint, .bytea])
+    for (key, token) in tokens.sorted(by: { $0.key < $1.key }) { rows.append(.row.bind(key).bind(token)) }
+    return rows
+  }
+
+  /// Take back what was written before a conflict was found.
+  private var withdrawals: [StatementCall] {
+    guard evaluations.count > 1 || tokens.count > 1 else { return [] }
+    return [
+      Self.withdrawal(.withdrawEvaluations, of: evaluations.keys), Self.withdrawal(.withdrawTokens, of: tokens.keys),
+    ]
   }
 
   private static let keyTypes: [ArrayElements.ElementType] = [.smallint, .bigint, .bytea]
 
-  private static func withdrawal(_ statement: Statement, of keys: [ExpiringKey]) -> StatementCall {
+  private static func withdrawal(_ statement: Statement, of keys: some Sequence<ExpiringKey>) -> StatementCall {
     var rows = RowArrays(keyTypes)
     for key in keys { rows.append(.row.bind(key)) }
     return StatementCall(statement).bind(rows)
