@@ -4,7 +4,7 @@ The server has the first core and the load the second one. PostgreSQL has both. 
 bytes, write calls, thread switches and the database's CPU are counted in that part, too. Each figure is a median of ROUNDS (3) loads of
 SECONDS (6). The baseline has BoringSSL's P-256 (a build flag of Go's); on PostgreSQL it has Go's own.
 
-PARTS="closed steady postgres memory overload": some of it.
+PARTS="closed steady postgres statements memory hog": some of it.
 """
 
 import os
@@ -40,13 +40,27 @@ SECONDS = int(os.environ.get("SECONDS", "6"))
 RATES = [500, 1_000, 2_000]
 #: At which p50, bytes, write calls and thread switches are compared, and PostgreSQL.
 LOW_RATE = 500
+#: At which the statements of a login are counted.
+STATEMENT_RATES = [100, 500, 5_000]
+#: Of all databases but the one that is asked.
+COUNT_STATEMENTS = """
+SELECT sum(calls) FROM pg_stat_statements WHERE dbid <> (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
 #: The load has so many connections, and so many streams on each.
 LOAD = ["--connections", 8, "--streams", 10, "--warmup", "1s"]
+#: Where they are counted, or where a rate may be more than a system can do.
+ERRORS_ALLOWED = ["--allow-errors"]
 MEMORY_SECONDS = 60
 #: Two Ps on the one core, so that the writer's fsync blocks no other goroutine, and as much memory as the service has: the best of what
 #: was tried.
 GO_SETTINGS = {"GOMAXPROCS": "2", "GOGC": "400"}
 TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def build_baseline():
+    if len(CORES) < 2:
+        sys.exit("needs two cores: one for the server, one for the load")
+    subprocess.run([ROOT / "Tests/Benchmarks/baseline/build", BUILD, sys.executable], check=True)
 
 
 class GoService(Measured, Listening):
@@ -121,17 +135,23 @@ class Sampler(threading.Thread):
         return first, last
 
 
-def measure_load(system, scenario, rate=None, database=None):
-    """Figures of one load, by name; all for each login or preflight."""
+def run_load(system, scenario, rate, database, beside, options):
+    """One load's report, the server's memory, and how much the counters grow for each call of the measured part."""
     store = database.create_database() if database else None
-    verification = verification_microseconds()
     with started(system, store) as server:
-        sampler = Sampler(server.pid, (lambda: database_cpu(database)) if database else lambda: 0.0)
-        options = [*LOAD, "--scenario", scenario, *(["--rate", rate] if rate else [])]
+        sampler = Sampler(server.pid, (lambda: beside(database)) if database else lambda: 0.0)
+        options = [*LOAD, *options, "--scenario", scenario, *(["--rate", rate] if rate else [])]
         found = report(server.load(*options, duration=f"{SECONDS}s"), is_saturating=True)
         first, last = sampler.measured_part()
         megabytes = server.megabytes
     count = (last.time - first.time) * found["rate"]
+    return found, megabytes, {name: (value - getattr(first, name)) / count for name, value in vars(last).items()}
+
+
+def measure_load(system, scenario, rate=None, database=None, options=()):
+    """Figures of one load, by name; all for each login or preflight. `options`: further ones of touchstone-load."""
+    verification = verification_microseconds()
+    found, megabytes, grown = run_load(system, scenario, rate, database, database_cpu, options)
     figures = {
         "cpu": server_microseconds(found),
         "V": server_microseconds(found) / verification,
@@ -139,10 +159,10 @@ def measure_load(system, scenario, rate=None, database=None):
         "p50": found["p50_us"],
         "p99": found["p99_us"],
         "errors": found["errors"],
-        "written": (last.written_bytes - first.written_bytes) / count / 1_024,
-        "write calls": (last.write_calls - first.write_calls) / count,
-        "switches": (last.switches - first.switches) / count,
-        "database": (last.beside - first.beside) / count * 1e6,
+        "written": grown["written_bytes"] / 1_024,
+        "write calls": grown["write_calls"],
+        "switches": grown["switches"],
+        "database": grown["beside"] * 1e6,
         "MB": megabytes,
     }
     figures["both"] = figures["cpu"] + figures["database"]
@@ -167,13 +187,13 @@ def database_cpu(database):
     return total / TICKS
 
 
-def in_turns(baseline, *load, **named):
+def in_turns(baseline, *load, measure_one=measure_load, **named):
     """Medians of both systems' figures: the service's, the baseline's."""
     systems = ["touchstone", baseline]
     found = defaultdict(list)
     for turn in range(ROUNDS):
         for system in systems if turn % 2 == 0 else systems[::-1]:
-            found[system].append(measure_load(system, *load, **named))
+            found[system].append(measure_one(system, *load, **named))
     return [{name: median(figures[name] for figures in found[system]) for name in found[system][0]} for system in systems]
 
 
@@ -219,6 +239,26 @@ def postgres():
     }
 
 
+def statements():
+    """They are shown, and have no budget."""
+    # It takes CPU of its own, which `postgres` must not measure.
+    database = new_postgres(shared_preload_libraries="pg_stat_statements")
+    try:
+        database.execute("CREATE EXTENSION pg_stat_statements")
+        for rate in STATEMENT_RATES:
+            for system in ["touchstone", "go"]:
+                found, _, grown = run_load(system, "login", rate, database, count_statements, ERRORS_ALLOWED)
+                reached = f"{rate}/s ({found['rate']:.0f} reached)"
+                print(f"{system:11}statements of a login at {reached}: {grown['beside']:.2f}", flush=True)
+    finally:
+        database.close()
+    return {}
+
+
+def count_statements(database):
+    return int(database.execute(COUNT_STATEMENTS)[0])
+
+
 def memory():
     with started("touchstone") as server:
         at_start = server.megabytes
@@ -226,25 +266,23 @@ def memory():
         return {"memory_start": at_start, "memory_minute": server.megabytes}
 
 
-def overload():
+def hog():
     """Beside a process that takes a core, wherever the kernel puts it."""
-    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as hog:
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
         try:
-            ours, theirs = in_turns("go-boring", "login", RATES[-1])
+            ours, theirs = in_turns("go-boring", "login", RATES[-1], options=ERRORS_ALLOWED)
         finally:
-            hog.kill()
+            busy.kill()
     print(f"errors beside a busy process: {ours['errors']:.0f}, and the baseline's {theirs['errors']:.0f}")
     return {"hog_errors": ours["errors"]}
 
 
 def measure():
-    if len(CORES) < 2:
-        sys.exit("needs two cores: one for the server, one for the load")
-    subprocess.run([ROOT / "Tests/Benchmarks/baseline/build", BUILD, sys.executable], check=True)
+    build_baseline()
     names = "cpu V calls/s p50 p99 errors KB writes switches database MB both".split()
     print(f"{'µs, but V, calls/s, KB, MB':30}" + "".join(f"{name:>12}" for name in names))
     figures = {}
-    parts = [closed, steady, postgres, memory, overload]
+    parts = [closed, steady, postgres, statements, memory, hog]
     chosen = os.environ.get("PARTS", "").split() or [part.__name__ for part in parts]
     for part in parts:
         if part.__name__ in chosen:

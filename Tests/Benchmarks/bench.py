@@ -46,7 +46,7 @@ def main():
             broken.append(f"{name}: {failure}")
             print(broken[-1], flush=True)
         print(f"({time.monotonic() - begin:.0f} s)", flush=True)
-    exit_code = budgets.judge(figures) if figures else 0
+    exit_code = budgets.judge(figures)
     for line in broken:
         print(f"failed: {line}")
     return 1 if broken else exit_code

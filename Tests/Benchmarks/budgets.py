@@ -43,6 +43,8 @@ PARTS = list(dict.fromkeys(budget.part for budget in BUDGETS.values()))
 
 def judge(figures):
     """Prints the figures, by the names of their budgets, beside these. Answers an exit code."""
+    if not figures:
+        return 0
     width = max(len(BUDGETS[name].title) for name in figures)
     print(f"\n{'at most':<{width}}{'budget':>12}{'threshold':>12}{'measured':>12}  unit")
     for name, figure in figures.items():
