@@ -62,15 +62,17 @@ final class Archiving: Sendable {
     repeating.queue.async(execute: completion)
   }
 
-  /// Archives events into as many files as they need.
+  /// Archives the events that are old enough by now into as many files as they need. Events that grow old meanwhile are
+  /// for the next round: otherwise a busy log would get a file for every few events, without end.
   private func archiveAll() {
     do throws(ArchiveError) {
-      var outcome = try archive()
+      let present = try archiver.presentTime(at: systemTime())
+      var outcome = try archiver.archive(olderThan: age, at: present)
       while case .archived(let file, _, _) = outcome, !isCancelled.load(ordering: .relaxed) {
         logger.info("events were archived", metadata: ["file": "\(file)"])
         observer.archivedFile()
         alarm.withLock { $0.ended() }
-        outcome = try archive()
+        outcome = try archiver.archive(olderThan: age, at: present)
       }
       // A busy replica may fail in the same way.
       guard outcome != .busy else { return }
@@ -83,10 +85,6 @@ final class Archiving: Sendable {
       let now = systemTime()
       if let report = alarm.withLock({ $0.failed(at: now) }) { tell(error, since: report.since, at: now) }
     }
-  }
-
-  private func archive() throws(ArchiveError) -> EventArchiver.Outcome {
-    try archiver.archive(olderThan: age, at: archiver.presentTime(at: systemTime()))
   }
 
   /// Followers of the audit log see this event even if no operator reads the warnings.
