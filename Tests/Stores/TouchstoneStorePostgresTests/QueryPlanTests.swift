@@ -52,6 +52,7 @@ struct QueryPlanTests {
   @Test(
     arguments: [
       (.attemptsOfBindings, (1...3).map { _ in "BYTEA[]" } + ["SMALLINT[]", "BIGINT[]", "BYTEA[]"]),
+      (.subjectsOfBindings, (1...3).map { _ in "BYTEA[]" }),
       (
         .commitTogether,
         ["BYTEA[]", "BIGINT[]", "BIGINT[]", "BYTEA[]", "BIGINT[]"] + (6...8).map { _ in "BYTEA[]" }

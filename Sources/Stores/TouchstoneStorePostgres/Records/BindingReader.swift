@@ -66,6 +66,7 @@ struct BindingReader: Sendable {
   }
 
   private static func call(_ questions: [Question]) -> StatementCall {
+    guard questions.contains(where: { $0.evaluation != nil }) else { return callWithoutEvaluations(questions) }
     var rows = RowArrays([.bytea, .bytea, .bytea, .smallint, .bigint, .bytea])
     for question in questions {
       rows.append(
@@ -73,6 +74,14 @@ struct BindingReader: Sendable {
           .bind(question.evaluation))
     }
     return StatementCall(.attemptsOfBindings).bind(rows)
+  }
+
+  private static func callWithoutEvaluations(_ questions: [Question]) -> StatementCall {
+    var rows = RowArrays([.bytea, .bytea, .bytea])
+    for question in questions {
+      rows.append(.row.bind(question.applicationID).bind(question.bindingID).bind(question.vendor.storedPrefix))
+    }
+    return StatementCall(.subjectsOfBindings).bind(rows)
   }
 }
 

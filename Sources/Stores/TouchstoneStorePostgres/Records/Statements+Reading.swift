@@ -15,10 +15,10 @@ extension Statement {
     """
   }
 
-  private static let attemptColumns = """
-    \(qualified(BindingRecord.columns, "b")), \(knownDeviceColumns),
-    \(qualified(ProfileRecord.columns, "p")), \(qualified(EvaluationRecord.columns, "e")), swept_before
+  private static let subjectColumns = """
+    \(qualified(BindingRecord.columns, "b")), \(knownDeviceColumns), \(qualified(ProfileRecord.columns, "p"))
     """
+  private static let attemptColumns = "\(subjectColumns), \(qualified(EvaluationRecord.columns, "e")), swept_before"
 
   private static func qualified(_ columns: Columns, _ table: String) -> String {
     columns.names.map { "\(table).\($0)" }.joined(separator: ", ")
@@ -45,13 +45,24 @@ extension Statement {
     SELECT a.number, \(attemptColumns)
     FROM unnest($1::BYTEA[], $2::BYTEA[], $3::BYTEA[], $4::SMALLINT[], $5::BIGINT[], $6::BYTEA[])
       WITH ORDINALITY AS a (application_id, binding_id, prefix, spread, expires_at, id, number)
+    \(subjectOfBinding) \(evaluationOf("a.spread", "a.expires_at", "a.id"))
+    """)
+  /// The same without evaluations, which takes the server a quarter less time.
+  static let subjectsOfBindings = Statement(
+    "subjects_of_bindings",
+    """
+    SELECT a.number, \(subjectColumns)
+    FROM unnest($1::BYTEA[], $2::BYTEA[], $3::BYTEA[])
+      WITH ORDINALITY AS a (application_id, binding_id, prefix, number)
+    \(subjectOfBinding)
+    """)
+  private static let subjectOfBinding = """
     LEFT JOIN LATERAL (SELECT * FROM bindings WHERE binding_id = a.binding_id OFFSET 0) b
       ON b.application_id = a.application_id
     \(device("a.prefix"))
     LEFT JOIN LATERAL (
       SELECT * FROM profiles WHERE application_id = b.application_id AND profile_id = b.profile_id OFFSET 0) p ON TRUE
-    \(evaluationOf("a.spread", "a.expires_at", "a.id"))
-    """)
+    """
 
   /// Application, profile, evaluation.
   static let attemptOfProfile = Statement(
@@ -122,7 +133,8 @@ extension Statement {
   static let selectLineage = Statement("select_lineage", "SELECT number FROM lineage")
 
   static let reading = [
-    attemptsOfBindings, attemptOfProfile, attemptOfProfileTouchID, selectDevice, selectProfile, selectActiveBinding,
-    selectReceipt, countActiveBindings, selectTicket, selectToken, selectBindings, selectActiveBindings, selectLineage,
+    attemptsOfBindings, subjectsOfBindings, attemptOfProfile, attemptOfProfileTouchID, selectDevice, selectProfile,
+    selectActiveBinding, selectReceipt, countActiveBindings, selectTicket, selectToken, selectBindings,
+    selectActiveBindings, selectLineage,
   ]
 }
