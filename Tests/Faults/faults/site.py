@@ -114,8 +114,15 @@ class PostgresSite(SQLiteSite):
         return self.data_directory / "keys"
 
     def start(self, configuration=None, **options):
-        self.server = Server(self.data_directory, configuration=configuration, store=self._service_uri, **options)
-        return self.server
+        """Again, if the database's answer took longer than a start waits for it, as it may where the machine is busy."""
+        until = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                self.server = Server(self.data_directory, configuration=configuration, store=self._service_uri, **options)
+                return self.server
+            except AssertionError as ended:
+                if "not connected after" not in str(ended) or time.monotonic() > until:
+                    raise
 
     def sessions(self):
         return sessions(self.postgres, self.uri)
