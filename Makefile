@@ -79,8 +79,8 @@ python := $(python_environment_bin)/python
 clients := .build-clients
 go_packages := $(clients)/go/fetched
 
-# Tests that start services mostly wait for them, so four run at a time; those of the generator are done at once.
-pytest_services := $(python) -m pytest --numprocesses 4 --dist worksteal
+# Tests that start services mostly wait for them, so several run at a time: so many follow.
+pytest_services := $(python) -m pytest --dist worksteal --numprocesses
 
 .PHONY: help
 help: ## List these commands
@@ -94,13 +94,14 @@ run: debug ## Serve gRPC on LISTEN (127.0.0.1:7443), data in DATA_DIR (./data)
 demo: debug ## Watch a simulated phone bind, log in, pay, lock itself out and recover
 	@env --unset=TOUCHSTONE_ACCELERATED $(debug) demo
 
-# System packages come first, because apt-get does not run twice at a time. The faults come last, alone: they also measure time.
+# System packages come first, because apt-get does not run twice at a time. Unit tests are compiled and run beside tests
+# of services, which mostly wait. The faults come last, alone: they also measure time. No priorities: a process that holds
+# the file system's journal, and gets no core, delays each fsync.
 .PHONY: test
 test: ## Run all tests
 	@deploy/install-packages build test
-	@$(MAKE) --jobs 2 --output-sync=line test-generator build-tests
-	@$(MAKE) BUILT=1 test-swift
-	@$(MAKE) BUILT=1 --jobs 2 --output-sync=line test-acceptance test-store
+	@echo "The suites run at one time: each one's output follows when it has ended"
+	@$(MAKE) --jobs 4 --output-sync=line test-generator test-acceptance test-store test-swift
 	@$(MAKE) BUILT=1 test-faults
 
 .PHONY: check
@@ -115,9 +116,11 @@ test-swift: build-tests $(python_environment)/installed ## Run the unit tests al
 	TOUCHSTONE_PYTHON=$(python) SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=16 \
 	  Tests/Support/failures-last .build/debug/touchstonePackageTests.xctest --testing-library swift-testing $(if $(TESTS),--filter '$(TESTS)')
 
+# What tests run and start. `swift build --build-tests` also compiles programs that benchmarks and interoperability tests run.
 .PHONY: build-tests
-build-tests: deps
-	$(build_debug) --build-tests
+build-tests: debug-load
+	$(build_debug) --product touchstonePackageTests
+	$(build_debug) --product store-participants
 
 .PHONY: test-generator
 test-generator: $(python_environment)/installed ## Run the tests of Protos/generate_swift.py alone
@@ -125,7 +128,7 @@ test-generator: $(python_environment)/installed ## Run the tests of Protos/gener
 
 .PHONY: test-acceptance
 test-acceptance: debug-load $(python_environment)/installed ## Run the tests by stock gRPC clients alone
-	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(pytest_services) Tests/Acceptance
+	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(pytest_services) 4 Tests/Acceptance
 
 # `make test` leaves it out, because it needs Go.
 .PHONY: test-clients
@@ -134,18 +137,18 @@ test-clients: debug clients $(go_packages) ## Log in with the Python and the Go 
 	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/ClientPackages
 
 .PHONY: test-store
-test-store: debug $(python_environment)/installed ## Run those of them that the store matters to on PostgreSQL
+test-store: debug-load $(python_environment)/installed ## Run those of them that the store matters to on PostgreSQL
 	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 TOUCHSTONE_TEST_STORE=postgresql \
-	  $(pytest_services) $(store_tests:%=Tests/Acceptance/test_%.py)
+	  $(pytest_services) 2 $(store_tests:%=Tests/Acceptance/test_%.py)
 
 .PHONY: test-faults
-test-faults: debug $(python_environment)/installed ## Run the tests of kills, failing disks, crashes and networks alone
-	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(pytest_services) Tests/Faults
+test-faults: debug-load $(python_environment)/installed ## Run the tests of kills, failing disks, crashes and networks alone
+	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(pytest_services) 6 Tests/Faults
 
 .PHONY: soak
 soak: release $(python_environment)/installed ## Kill the service KILLS (200) times on each store, PostgreSQL as often, and stop it STOPS (2000) times
 	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 FAULTS_KILLS=$(KILLS) FAULTS_STOPS=$(STOPS) \
-	  $(pytest_services) Tests/Faults
+	  $(pytest_services) 4 Tests/Faults
 
 # Not in CI: it needs root, namespaces and ten minutes, most of which are waiting for failovers. `contained` ends all that it starts.
 .PHONY: test-ha

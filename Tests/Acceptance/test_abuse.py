@@ -249,7 +249,7 @@ def test_an_abuser_is_sent_away(abused, abuse):
 
 #: Of one connection. A twentieth of them is cancelled as soon as it was sent, hundreds a second. As many wait for their
 #: turn as a crowd of callers makes, so that all streams begin at once.
-HONEST_CALLS = 10_000
+HONEST_CALLS = 4_000
 AT_ONE_TIME = 1_000
 #: A thousand others are before each, on a machine that may be busy.
 CALL_SECONDS = 60

@@ -76,10 +76,10 @@ def test_a_flood_in_one_application_refuses_nobody_in_another(start, call):
 WAITING_CALLS = 900
 CONNECTIONS = 10
 #: So many of one application's calls ended before another application's first one comes: some seconds of waiting.
-ENDED_CALLS = 1500
+ENDED_CALLS = 600
 #: Only a few guesses at a secret are verified at one time. The others wait.
 GUESSES_PER_PROFILE = 40
-LOGINS = 50
+LOGINS = 20
 WAIT_SECONDS = 60
 
 

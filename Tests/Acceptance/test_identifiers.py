@@ -50,16 +50,6 @@ LOOK_ALIKES = [
 ]
 
 
-def test_look_alikes_are_as_many_people(caller):
-    """Each with settings of its own."""
-    assert len(set(LOOK_ALIKES)) == len(LOOK_ALIKES)
-    preferred = [types_pb2.FACTOR_BIOMETRY, types_pb2.FACTOR_UNSPECIFIED]
-    for number, profile_id in enumerate(LOOK_ALIKES):
-        caller.set_settings(profile_id, biometry_enabled=True, preferred=preferred[number % 2])
-    for number, profile_id in enumerate(LOOK_ALIKES):
-        assert caller.get_settings(profile_id).preferred == preferred[number % 2]
-
-
 def test_erasing_one_leaves_its_look_alikes(caller):
     for profile_id in LOOK_ALIKES:
         caller.set_settings(profile_id, biometry_enabled=False)

@@ -19,8 +19,6 @@ from support.stubs import evaluation_pb2, tokens_pb2
 
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
 
-USAGE = 64
-NOT_CREATED = 73
 UNUSABLE_KEYS = 77
 
 NOBODY = 65534
@@ -174,20 +172,6 @@ def test_lost_keys_are_not_replaced(start):
     start()
 
 
-# Who may read them
-
-
-@pytest.mark.parametrize("name", ["", "sealing/1.key"])
-def test_what_others_may_read_is_refused_by_name(tmp_path, keys, name):
-    path = keys / name
-    path.chmod(path.stat().st_mode | 0o004)
-    ended = run_to_end(tmp_path / "data", arguments=["--keys", keys])
-    assert ended.returncode == UNUSABLE_KEYS
-    assert ended.stderr.splitlines() == [
-        f"touchstone: {path}: mode 0{path.stat().st_mode & 0o777:o} is open to others; use chmod go="
-    ]
-
-
 # Rotation
 
 
@@ -246,24 +230,6 @@ def test_pruning_leaves_what_may_live(keys):
     # By the clock of the machine that it ran on, which may be wrong.
     assert rest.endswith("here: sealing/1.key seals, signing/2.from-20200101T000000Z.pem signs, audit/1.pem signs")
     assert "signs" in run("keys", "list", keys).stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        (["new"], NOT_CREATED),
-        (["rotate"], USAGE),
-        (["rotate", "signing", "--after", "1h", "--from", "2120-01-01T00:00:00Z"], USAGE),
-    ],
-    ids=lambda each: " ".join(each) if isinstance(each, list) else "",
-)
-def test_bad_usage_changes_nothing(keys, arguments, code):
-    before = contents(keys)
-    command, *rest = arguments
-    ended = run("keys", command, keys, *rest)
-    assert ended.returncode == code
-    assert ended.stdout == ""
-    assert contents(keys) == before
 
 
 def test_the_log_names_the_keys_as_their_list_does(start, keys):

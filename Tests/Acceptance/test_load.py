@@ -103,7 +103,6 @@ def test_objectives_decide_the_exit_code(server):
 
     assert code("--slo", "p99<10s,errors<0.1%,rate>10") in FINE
     assert code("--slo", "p99<1us") == MISSED
-    assert code("--slo", "rate>5000", "--allow-errors") == MISSED
 
 
 def test_the_search_finds_a_rate(server):

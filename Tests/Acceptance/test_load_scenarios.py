@@ -2,7 +2,6 @@
 
 import json
 import re
-import signal
 import time
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from support.caller import new_caller
 from support.liar import Liar
-from support.load import end, run_command, run_load, start_load
+from support.load import RUN_SECONDS, run_command, run_load, start_and_await
 
 VALID, CLIENT_LIMITED, MISSED = 0, 70, 99
 #: A machine that also does other work may make the client late.
@@ -42,36 +41,37 @@ def bindings_of(server, application="touchstone-load"):
     return sum(event.kind == "binding.created" for event in new_caller(server, application).events())
 
 
-def assert_right(ended):
-    """Every call succeeded, in every flow."""
+def run_right(server, *options):
+    """A run in which every call succeeds, in every flow.
+
+    At the end of a run the client gives up calls if it gets no answer for 300 ms. A busy machine may keep the service
+    waiting for so long: then the run is repeated.
+    """
+    until = time.monotonic() + RUN_SECONDS
+    while (ended := run_load(server, *options)).stdout and ended.report["unfinished"] and time.monotonic() < until:
+        pass
     assert ended.returncode in FINE, ended.stdout + ended.stderr
     report = ended.report
     assert report["wrong_by_reason"] == {}
     assert report["due"] == report["succeeded"] > 0
     for flow in report["flows"]:
         assert flow["due"] == flow["succeeded"], flow
+    return ended
 
 
 # What people do
 
 
-@pytest.mark.parametrize("scenario", ["login", "preflight", "payment", "mixed"])
-def test_what_is_built_in_runs_without_errors(start, scenario):
-    duration = "3s" if scenario == "mixed" else "1s"
-    ended = run_load(start(), "--scenario", scenario, "--rate", 50, "--duration", duration, *SMALL)
-    assert_right(ended)
-    report = ended.report
-    assert report["scenario"] == scenario
-    assert (report["signatures_verified"] > 0) == (scenario != "preflight")
-    if scenario == "mixed":
-        assert {flow["name"] for flow in report["flows"]} == ACTIONS - {"bind"}
-        assert all(flow["due"] > 0 for flow in report["flows"])
-        for name in ("due", *CLASSES):
-            assert sum(flow[name] for flow in report["flows"]) == report[name]
-        login = next(flow for flow in report["flows"] if flow["name"] == "login")
-        assert login["due"] == pytest.approx(0.6 * report["due"], abs=3)
-    else:
-        assert report["flows"] == []
+def test_what_is_built_in_runs_without_errors(start):
+    report = run_right(start(), "--scenario", "mixed", "--rate", 50, "--duration", "3s", *SMALL).report
+    assert report["scenario"] == "mixed"
+    assert report["signatures_verified"] > 0
+    assert {flow["name"] for flow in report["flows"]} == ACTIONS - {"bind"}
+    assert all(flow["due"] > 0 for flow in report["flows"])
+    for name in ("due", *CLASSES):
+        assert sum(flow[name] for flow in report["flows"]) == report[name]
+    login = next(flow for flow in report["flows"] if flow["name"] == "login")
+    assert login["due"] == pytest.approx(0.6 * report["due"], abs=3)
 
 
 def test_the_scenario_of_the_docs_runs(start, write):
@@ -79,10 +79,9 @@ def test_the_scenario_of_the_docs_runs(start, write):
     text = re.search(r"```yaml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)[1]
     assert set(re.findall(r"[a-z_]+", text)) >= ACTIONS
     server = start()
-    ended = run_load(server, "--scenario", write(text), "--rate", 40, "--duration", "4s", *SMALL)
-    assert_right(ended)
-    assert ended.report["scenario"] == "shop.yaml"
-    flows = {flow["name"]: flow for flow in ended.report["flows"]}
+    report = run_right(server, "--scenario", write(text), "--rate", 40, "--duration", "4s", *SMALL).report
+    assert report["scenario"] == "shop.yaml"
+    flows = {flow["name"]: flow for flow in report["flows"]}
     assert len(flows) == 9
     assert all(flow["due"] > 0 for flow in flows.values())
     assert "checkout" in flows
@@ -98,7 +97,7 @@ def test_people_prove_themselves_by_other_credentials(start, write, credential):
     actions = "[bind, preflight, login, payment, introspect, passcode]"
     scenario = write(f"credential: {credential}\nflows: [{{actions: {actions}}}, {{actions: login, weight: 5}}]")
     server = start(configuration={"applications": PASSKEYS})
-    assert_right(run_load(server, "--scenario", scenario, "--rate", 20, "--duration", "2s", *SMALL))
+    run_right(server, "--scenario", scenario, "--rate", 20, "--duration", "2s", *SMALL)
     bound = [event for event in new_caller(server, "touchstone-load").events() if event.kind == "binding.created"]
     assert bound
     assert all(event.device_id.startswith("passkey:") == (credential == "passkey") for event in bound)
@@ -126,39 +125,6 @@ def with_other_signature(answer):
         answer.token = f"{head}.{signature[::-1]}"
 
 
-def without_token(answer):
-    answer.token = ""
-
-
-def unconsumed(answer):
-    answer.consumed = False
-    answer.reason = "ALREADY_CONSUMED"
-
-
-def inactive(answer):
-    answer.active = False
-
-
-@pytest.mark.parametrize(
-    ("actions", "lies", "reason"),
-    [
-        ("login", {"SubmitAttempt": without_token}, "login: no token"),
-        ("payment", {"ConsumeToken": unconsumed}, "payment: not consumed: ALREADY_CONSUMED"),
-        ("introspect", {"IntrospectToken": inactive}, "introspect: introspected: the token is not active"),
-    ],
-)
-def test_a_lie_is_wrong(server, write, actions, lies, reason):
-    with Liar(server, **lies) as liar:
-        scenario = write(f"flows: [{{actions: {actions}}}]")
-        ended = run_load(liar, "--scenario", scenario, "--rate", 20, "--duration", "1s", *SMALL)
-    assert ended.returncode == MISSED, ended.stderr
-    assert ended.report["due"] == 20
-    # Phones of a busy machine are not free for all.
-    answered = 20 - ended.report["unsent"]
-    assert answered > 0
-    assert ended.report["wrong_by_reason"] == {reason: answered}
-
-
 def test_a_wrong_signature_is_found_in_the_sample(server):
     with Liar(server, SubmitAttempt=with_other_signature) as liar:
         ended = run_load(liar, "--rate", 100, "--duration", "2s", *SMALL)
@@ -174,8 +140,8 @@ def test_a_second_run_binds_nothing(start, tmp_path):
     phones = tmp_path / "phones.json"
 
     def run(streams):
-        options = ["--scenario", "mixed", "--rate", 50, "--duration", "2s", "--phones", phones, *SMALL]
-        assert_right(run_load(server, *options, "--streams", streams))
+        options = ["--scenario", "mixed", "--rate", 50, "--duration", "1s", "--phones", phones, *SMALL]
+        run_right(server, *options, "--streams", streams)
         return bindings_of(server)
 
     first = run(2)
@@ -196,23 +162,22 @@ def test_phones_that_a_killed_run_left_locked_recover(start, write, tmp_path):
     options = ["--scenario", scenario, "--phones", tmp_path / "phones.json", *SMALL]
     # At a rate: in a loop that is closed, and on a machine that is busy, no call may begin in the second.
     brief = ["--duration", "1s", "--rate", 8]
-    assert_right(run_load(server, *options, *brief))
+    run_right(server, *options, *brief)
     for _ in range(3):
-        load = start_load(server, *options, "--duration", "30s")
-        time.sleep(1)
-        load.send_signal(signal.SIGKILL)
+        load = start_and_await(server, *options, "--duration", "30s")
+        load.kill()
         load.communicate()
-    assert_right(run_load(server, *options, *brief))
+    run_right(server, *options, *brief)
 
 
 def test_a_phone_file_serves_its_service_wherever_it_is(start, tmp_path):
     """Restarted on another port; with another signing key it is the same service, too."""
     phones = ["--phones", tmp_path / "phones.json", "--rate", 20, "--duration", "1s", *SMALL]
     server = start()
-    assert_right(run_load(server, *phones))
+    run_right(server, *phones)
     server.terminate()
     server = start()
-    assert_right(run_load(server, *phones))
+    run_right(server, *phones)
     assert bindings_of(server) == 4
 
 
@@ -220,7 +185,7 @@ def test_a_phone_file_of_another_service_is_refused(start, server, tmp_path):
     path = tmp_path / "phones.json"
     home = start()
     options = ["--phones", path, "--rate", 20, "--duration", "1s", *SMALL]
-    assert_right(run_load(home, *options))
+    run_right(home, *options)
     content, bound = path.read_text(), bindings_of(server)
     # Also where it has too few phones.
     for more in ([], ["--streams", 8]):
@@ -236,12 +201,11 @@ def test_a_phone_file_of_another_service_is_refused(start, server, tmp_path):
 
 def test_a_phone_file_is_used_by_one_run_at_a_time(server, tmp_path):
     options = ["--phones", tmp_path / "phones.json", "--scenario", "preflight", *SMALL]
-    load = start_load(server, *options, "--duration", "4s")
-    while not (tmp_path / "phones.json").exists() or not (tmp_path / "phones.json").read_text():
-        assert load.poll() is None
-        time.sleep(0.05)
+    load = start_and_await(server, *options, "--duration", "60s")
     assert_refused(run_load(server, *options), f"{tmp_path}/phones.json is in use by another run")
-    assert_right(end(load))
+    assert load.poll() is None
+    load.kill()
+    load.communicate()
 
 
 # Bad input: where no service is, so that nothing can have been bound
@@ -259,15 +223,6 @@ def test_a_wrong_scenario_is_refused(write):
         run_command("--target", "127.0.0.1:1", "--scenario", path),
         f'{path}:3:5: "wieght" is not a setting of a flow (did you mean "weight"?)',
     )
-
-
-def test_an_unknown_action_is_refused_with_those_that_there_are(write):
-    path = write("flows: [{actions: [login, pay]}]")
-    ended = run_command("--target", "127.0.0.1:1", "--scenario", path)
-    assert ended.returncode == 64
-    [line] = ended.stderr.splitlines()
-    assert line.startswith(f"touchstone-load: {path}:1:27: an action must be one of ")
-    assert set(re.findall(r"[a-z_]+", line.partition("one of ")[2].partition(", not")[0])) == ACTIONS
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import grpc
 import pytest
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
-from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
 from support.stubs import METHODS
@@ -128,25 +127,3 @@ def shape(message):
         )
         for field in message.fields
     }
-
-
-def test_what_is_unknown_is_an_answer(server):
-    stub = reflection_pb2_grpc.ServerReflectionStub(server.channel())
-    requests = [
-        reflection_pb2.ServerReflectionRequest(file_containing_symbol="touchstone.v1.Nothing"),
-        reflection_pb2.ServerReflectionRequest(file_by_filename="../../etc/passwd"),
-        reflection_pb2.ServerReflectionRequest(),
-        reflection_pb2.ServerReflectionRequest(list_services=""),
-    ]
-    answers = list(stub.ServerReflectionInfo(iter(requests), timeout=20))
-    not_found, invalid = grpc.StatusCode.NOT_FOUND.value[0], grpc.StatusCode.INVALID_ARGUMENT.value[0]
-    assert [answer.error_response.error_code for answer in answers] == [not_found, not_found, invalid, 0]
-    assert [answer.original_request for answer in answers] == requests
-
-
-def test_it_can_be_switched_off(start):
-    server = start(configuration={"reflection": False})
-    stub = reflection_pb2_grpc.ServerReflectionStub(server.channel())
-    with pytest.raises(grpc.RpcError) as raised:
-        list(stub.ServerReflectionInfo(iter([]), timeout=20))
-    assert raised.value.code() == grpc.StatusCode.UNIMPLEMENTED

@@ -22,7 +22,7 @@ TRY_AGAIN = evaluation_pb2.OUTCOME_TRY_AGAIN
 LOCKED_OUT = evaluation_pb2.OUTCOME_LOCKED_OUT
 
 #: Of what only one of two may get.
-ROUNDS = 40
+ROUNDS = 20
 #: For so many at once, on a busy machine.
 PATIENCE_SECONDS = 90
 BUDGET = 5
@@ -142,7 +142,7 @@ def test_of_two_assertions_with_one_counter_one_is_taken(new_replicas, tmp_path)
 def test_a_revocation_holds_on_the_other_at_once(callers):
     """R32, R36"""
     for one, other in (callers, callers[::-1]):
-        for _ in range(ROUNDS // 8):
+        for _ in range(5):
             phone = Phone()
             one.bind(phone)
             opened, token = other.begin(phone), other.login(phone).token
@@ -242,7 +242,7 @@ def test_keys_are_rotated_under_load_and_nothing_is_refused(new_replicas):
     for _ in range(2):
         new_replicas.start()
     callers = on_each(new_replicas)
-    phones = [Phone() for _ in range(4)]
+    phones = [Phone() for _ in range(2)]
     for phone in phones:
         callers[0].bind(phone)
     (first,) = published(callers[0])
@@ -360,10 +360,7 @@ def test_a_clock_that_is_wrong_voids_nothing_of_the_others(new_replicas):
     """What expired before the mark counts as used everywhere, and for good: no process raises it by its own clock alone."""
     wrong = new_replicas.start(seconds_ahead=WRONG_SECONDS)
     assert "set both by NTP" in wrong.next_error("this machine's clock and the database's differ")
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while sweep_mark(new_replicas) == 0:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    databases().await_answer("SELECT swept_before > 0 FROM sweep_mark", ["t"], new_replicas.store)
     assert sweep_mark(new_replicas) <= time.time() - SKEW_SECONDS
     right = new_caller(new_replicas.start())
     phone = Phone()

@@ -41,24 +41,6 @@ def test_what_is_stored_comes_first_and_then_what_happens(caller, phone):
     call.cancel()
 
 
-def test_it_resumes_after_a_sequence(caller, phone):
-    for _ in range(5):
-        caller.login(phone)
-    events = list(caller.events())
-    for index, event in enumerate(events):
-        call = watch(caller, after=event.sequence)
-        assert take(call, len(events) - index - 1) == events[index + 1 :]
-        call.cancel()
-
-
-def test_the_filter_is_that_of_the_list(caller, phone):
-    caller.login(phone)
-    caller.bind(Phone())
-    call = watch(caller, kinds=["binding."])
-    assert [event.kind for event in take(call, 2)] == ["binding.created"] * 2
-    call.cancel()
-
-
 def test_nobody_sees_another_applications_events(caller, other_caller, phone):
     calls = watch(caller), watch(other_caller)
     caller.login(phone)
@@ -70,10 +52,10 @@ def test_nobody_sees_another_applications_events(caller, other_caller, phone):
 
 
 def test_watches_that_are_cut_and_resumed_have_every_event_once(start):
-    """Thousands of events by many at once, to watchers that are cut off whenever chance says so."""
+    """Hundreds of events by many at once, to watchers that are cut off whenever chance says so."""
     server = start()
     caller = new_caller(server)
-    rounds, logins = 8, 120
+    rounds, logins = 8, 40
     total = rounds * (1 + logins)
 
     def log_in(_):
@@ -88,7 +70,7 @@ def test_watches_that_are_cut_and_resumed_have_every_event_once(start):
         mine = new_caller(server, caller.application_id)
         while len(got) < total:
             call = watch(mine, after=got[-1] if got else 0)
-            for _ in range(chance.choice([1, 10, 100, 1000])):
+            for _ in range(chance.choice([1, 10, 100])):
                 if len(got) == total:
                     break
                 got.append(next(call).event.sequence)
@@ -103,20 +85,6 @@ def test_watches_that_are_cut_and_resumed_have_every_event_once(start):
     assert len(followed) == 4
     # Event 1 says that accounts are signed.
     assert followed == [list(range(2, total + 2))] * 4
-
-
-def test_an_erased_profile_is_not_told_any_more(caller):
-    phone = Phone()
-    caller.bind(phone, "alice")
-    caller.login(phone)
-    call = watch(caller)
-    take(call, 2)
-    caller.erase_profile("alice")
-    assert next(call).event.kind == "profile.erased"
-    call.cancel()
-    call = watch(caller)
-    assert next(call).event.kind == "profile.erased"
-    call.cancel()
 
 
 def test_draining_ends_it_and_says_where_to_go_on(start):

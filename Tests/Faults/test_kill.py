@@ -1,17 +1,17 @@
 """kill -9 at random moments under load: what was answered is there afterwards, and nothing else counts twice.
 
-`FAULTS_KILLS` says how often (10): `make soak KILLS=200`.
+`make soak KILLS=200` kills more often.
 """
 
-import os
 import random
 import time
 
 import pytest
 
+from faults.extent import kills
 from faults.load import Load
 
-KILLS = int(os.environ.get("FAULTS_KILLS") or 10)
+KILLS = kills(5, in_ci=10)
 
 #: What customers do between the start of the load and the end of the process; and then there is something under way.
 ACTS = (0, 80)
@@ -29,11 +29,12 @@ USUAL = {"evaluation_lifetime_seconds": 120}
 BRIEF = {"evaluation_lifetime_seconds": 4, "ticket_lifetime_seconds": 4, "token_lifetime_seconds": 4}
 
 
-@pytest.fixture(
-    params=["sqlite_site", "disk_site", "postgres_site"], ids=["sqlite", "sqlite-power-loss", "postgresql"]
-)
+@pytest.fixture(params=["disk_site", "postgres_site"], ids=["sqlite", "postgresql"])
 def site(request):
-    return request.getfixturevalue(request.param)
+    site = request.getfixturevalue(request.param)
+    # Otherwise the process alone dies, and what it wrote stays in the kernel's cache.
+    site.power_loss_share = 0.5
+    return site
 
 
 def test_what_was_answered_survives_any_kill(site, seed):

@@ -1,11 +1,10 @@
 """kill -9 of whoever archives, at random moments: the log and its files are one whole chain each time, with every event
 that was answered.
 
-`FAULTS_KILLS` says how often (4 each): `make soak KILLS=200`.
+`make soak KILLS=200` kills more often.
 """
 
 import json
-import os
 import random
 import shutil
 import threading
@@ -16,6 +15,7 @@ import grpc
 import pytest
 
 from faults.commands import Killing
+from faults.extent import kills
 from faults.seeded import SeededDatabase, SeededDirectory, seeding
 from faults.site import await_end_of_sessions, forget_claim
 from faults.watching import PATIENCE_SECONDS
@@ -24,7 +24,7 @@ from support.phone import Phone
 from support.server import run
 from support.stubs import evaluation_pb2
 
-KILLS = int(os.environ.get("FAULTS_KILLS") or 4)
+KILLS = kills(2, in_ci=4)
 
 #: A service that archives what is a second old looks every second. Once there is a file, in whatever state, it is
 #: killed within the time that all of archiving takes, and some more.

@@ -1,20 +1,20 @@
 """kill -9 of `backup`, `restore` and `migrate --from` at random moments: run again, each ends as if nothing had happened.
 
-`FAULTS_KILLS` says how often (5 each): `make soak KILLS=200`.
+`make soak KILLS=200` kills more often.
 """
 
-import os
 import random
 import shutil
 
 import pytest
 
 from faults.commands import Killing
+from faults.extent import kills
 from faults.seeded import SeededDirectory, digests, rows
 from faults.site import await_end_of_sessions
 from support.server import run, run_to_end
 
-KILLS = int(os.environ.get("FAULTS_KILLS") or 5)
+KILLS = kills(2, in_ci=5)
 
 UNWRITABLE, OTHER_SCHEMA = 73, 76
 

@@ -1,6 +1,5 @@
 """PostgreSQL that crashes under load, connections that are cut in the middle of a commit, and a failover."""
 
-import os
 import random
 import statistics
 import time
@@ -8,6 +7,7 @@ import time
 import grpc
 
 from faults.calls import SUCCEEDED
+from faults.extent import kills
 from faults.load import APPLICATION, Load
 from support.proxy import LOSES_ANSWERS, OPEN
 from faults.site import PostgresSite
@@ -17,7 +17,7 @@ from support.phone import Phone
 from support.stubs import bindings_pb2
 
 #: How often PostgreSQL is killed: `make soak KILLS=200`. It takes its time to start after it.
-KILLS = int(os.environ.get("FAULTS_KILLS") or 3)
+KILLS = kills(3, in_ci=3)
 #: How often connections are cut under load.
 CUTS = 8
 

@@ -162,7 +162,8 @@ class PostgresServer:
         deadline = time.monotonic() + _PROGRAM_SECONDS
         while (found := self.execute(sql, database)) != rows:
             assert time.monotonic() < deadline, (sql, found)
-            time.sleep(0.01)
+            # Each question starts a process.
+            time.sleep(0.05)
 
     def await_waiting_commits(self):
         """Until a commit waits for a standby that is not there: the checkpointer takes that setting in its own time."""

@@ -116,9 +116,9 @@ struct SweepClockTests {
   }
 
   /// Hours of a clock that is set wrong and right again, of restarts, and of sweeps: by seeds.
-  @Test(arguments: 0..<200)
-  func theMarkNeverPassesTheTimeByMuch(seed: Int) {
-    var dice = SeededGenerator(seed: UInt64(seed))
+  @Test(arguments: seeds(ofAll: 200))
+  func theMarkNeverPassesTheTimeByMuch(seed: UInt64) {
+    var dice = SeededGenerator(seed: seed)
     var machine = machine
     var mark = machine.time
     var clock = SweepClock(mark: mark, at: machine.reading)

@@ -9,9 +9,12 @@ import uuid
 from support import seeding
 from support.server import Server, run
 
-PROFILES = 1_000
+from .extent import IS_SOAK
+
+#: The debug build takes about ten times as long for each.
+PROFILES = 1_000 if IS_SOAK else 300
 #: Of each age.
-EVENTS = 3_000
+EVENTS = 3_000 if IS_SOAK else 500
 DAY_SECONDS = 86_400
 AGES_IN_DAYS = (3, 2, 1)
 EXPIRED = 400

@@ -21,9 +21,11 @@ class SQLiteSite:
     """A data directory."""
 
     def __init__(self, directory, disk=None, random=None):
-        """`disk`: takes what was not synchronised with it whenever the service is killed."""
+        """`disk`: takes what was not synchronised with it when the power goes."""
         self.data_directory = directory / "data"
         self.disk = disk
+        #: So many kills are losses of power.
+        self.power_loss_share = 1.0
         self._random = random
         self.server = None
 
@@ -60,7 +62,7 @@ class SQLiteSite:
         self._killed()
 
     def _killed(self):
-        if self.disk:
+        if self.disk and self._random.random() < self.power_loss_share:
             self.disk.lose_power(self.data_directory, self._random)
 
     def forget_claim(self):
@@ -112,8 +114,15 @@ class PostgresSite(SQLiteSite):
         return self.data_directory / "keys"
 
     def start(self, configuration=None, **options):
-        self.server = Server(self.data_directory, configuration=configuration, store=self._service_uri, **options)
-        return self.server
+        """Again, if the database's answer took longer than a start waits for it, as it may where the machine is busy."""
+        until = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                self.server = Server(self.data_directory, configuration=configuration, store=self._service_uri, **options)
+                return self.server
+            except AssertionError as ended:
+                if "not connected after" not in str(ended) or time.monotonic() > until:
+                    raise
 
     def sessions(self):
         return sessions(self.postgres, self.uri)

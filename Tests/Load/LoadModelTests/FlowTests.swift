@@ -47,7 +47,7 @@ struct FlowTests {
     }
   }
 
-  @Test("The agenda gives the earliest time first", arguments: 1...20 as ClosedRange<UInt64>)
+  @Test("The agenda gives the earliest time first", arguments: seeds(ofAll: 20))
   func agenda(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     var agenda = CallAgenda()
@@ -65,7 +65,7 @@ struct FlowTests {
     }
   }
 
-  @Test("Each flow's classes add up, and the flows to all calls", arguments: 1...10 as ClosedRange<UInt64>)
+  @Test("Each flow's classes add up, and the flows to all calls", arguments: seeds(ofAll: 10))
   func books(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     var run = SimulatedRun(stalls: [.seconds(5)...(.seconds(60))])

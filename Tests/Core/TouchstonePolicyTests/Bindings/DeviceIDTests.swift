@@ -116,7 +116,7 @@ struct DeviceIDTests {
   ])
   func randomIDsAreTaken(_ writing: String, _ perThousand: Double) {
     var random = SeededGenerator(seed: 8)
-    let count = 5_000
+    let count = 2_000
     let refused = (0..<count).count { _ in
       DeviceID.violation(in: Self.randomID(writing, &random), profileID: "carol") != nil
     }

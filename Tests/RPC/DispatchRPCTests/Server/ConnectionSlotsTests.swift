@@ -126,7 +126,7 @@ extension ConnectionSlots {
   }
 
   /// Whatever comes and goes, the limits hold and nothing is remembered of what went.
-  @Test(arguments: 0..<20 as Range<UInt64>) func theLimitsHoldWhateverComes(seed: UInt64) throws {
+  @Test(arguments: seeds(ofAll: 20)) func theLimitsHoldWhateverComes(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let (limit, perAddress) = (Int.random(in: 1...40, using: &generator), Int.random(in: 1...10, using: &generator))
     var slots = ConnectionSlots(limit: limit, strangersPerAddress: perAddress)

@@ -83,7 +83,7 @@ import Testing
   }
 
   /// A caller loses a place only to a caller that then has no more than it.
-  @Test(arguments: 0..<20 as Range<UInt64>) func noCallerHurtsAnother(seed: UInt64) {
+  @Test(arguments: seeds(ofAll: 20)) func noCallerHurtsAnother(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let limit = Int.random(in: 1...40, using: &generator)
     var places = Places(Places.Limits(all: limit))

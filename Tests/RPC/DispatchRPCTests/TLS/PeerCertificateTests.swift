@@ -71,9 +71,12 @@ import TestSupport
     let placeholder = [UInt8](repeating: UInt8(ascii: "~"), count: name.bytes.count)
     request.commonNames = [CommonName(placeholder, type: V_ASN1_UTF8STRING)]
     var der = authority.issue(request).der
-    let index = try #require(der.indices.first { der[$0...].starts(with: placeholder) })
-    der[index - 2] = UInt8(name.type)
-    der.replaceSubrange(index..<(index + placeholder.count), with: name.bytes)
+    // Found by the identifier before it, because a random serial number may hold the placeholder, too.
+    let identifier: [UInt8] = [0x06, 3, 0x55, 4, 3]
+    let value = identifier + [UInt8(V_ASN1_UTF8STRING), UInt8(placeholder.count)] + placeholder
+    let start = try #require(der.indices.first { der[$0...].starts(with: value) })
+    let changed = identifier + [UInt8(name.type), UInt8(placeholder.count)] + name.bytes
+    der.replaceSubrange(start..<(start + value.count), with: changed)
     let names = der.withUnsafeBytes { RPCPeerCertificate(der: $0) }
     #expect(names == nil || names == RPCPeerCertificate(dnsNames: ["b"]))
   }

@@ -12,6 +12,20 @@ extension BadFile {
   private static let tls = "tls: {certificate: a, key: b, client_authorities: c}\n"
 
   static let accessErrors: [BadFile] = [
+    BadFile("vendors that are no mapping", "vendors: ‸[shop, bank]", "vendors must be a mapping"),
+    BadFile("a vendor that is no list", "vendors: {acme: ‸shop}", "vendors.acme must be a list"),
+    BadFile("a vendor of no application", "vendors: {acme: ‸[]}", "vendors.acme must be 1 to"),
+    BadFile(
+      "a vendor's empty id", "vendors: {acme: [shop, ‸\"\"]}", "an application in vendors.acme is empty"),
+    BadFile(
+      "a vendor's reserved id",
+      "vendors: {acme: [shop, ‸x/payment]}",
+      "an application in vendors.acme must not end in /payment"),
+    BadFile(
+      "an application of two vendors",
+      "vendors:\n  acme: [shop, bank]\n  trust: [vault, ‸bank]",
+      "\"bank\" is in vendors.acme already: an application has one vendor"),
+    BadFile("vendors misspelt", "‸vendor: {acme: [shop]}", "did you mean \"vendors\""),
     BadFile("no list", "callers: ‸shop", "callers must be a list"),
     BadFile("nobody", "callers: ‸[]", "callers must name a caller"),
     BadFile("no name", "callers:\n  - ‸keys: [\(digest)]\n\(grants)", "a caller needs a name"),
