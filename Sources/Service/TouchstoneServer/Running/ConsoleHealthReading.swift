@@ -40,10 +40,7 @@ extension ConsoleHealthReading {
   /// `nil`: the store has one process, or cannot tell.
   private func replicas() async -> [ConsoleHealth.Replica]? {
     guard let clients = store.clients else { return nil }
-    let found = await withCheckedContinuation { continuation in
-      clients { continuation.resume(returning: try? $0.get()) }
-    }
-    return found?.map { client in
+    return try? await storeResult(of: clients).get().map { client in
       ConsoleHealth.Replica(address: client.address, connections: client.connections, since: client.since.seconds)
     }
   }

@@ -102,13 +102,13 @@ private actor LogVerifier {
 
   /// Events that were archived and dropped meanwhile are no loss.
   private func wasDropped(_ sequence: UInt64) async throws(StoreError) -> Bool {
-    let now = try await answer { store.eventChainStart(completion: $0) }
+    let now = try await storeResult { store.eventChainStart(completion: $0) }.get()
     return now != start && sequence <= now.sequence
   }
 
   private func begin() async throws(StoreError) -> EventLogReading {
-    start = try await answer { store.eventChainStart(completion: $0) }
-    let head = try await answer { store.eventChainHead(completion: $0) }
+    start = try await storeResult { store.eventChainStart(completion: $0) }.get()
+    let head = try await storeResult { store.eventChainHead(completion: $0) }.get()
     return EventLogReading(keptAfter: start, through: head, accounts: auditKeyring.review)
   }
 
@@ -128,16 +128,9 @@ private actor LogVerifier {
   }
 
   private func events(after position: UInt64, limit: Int) async throws(StoreError) -> [EventRecord] {
-    try await answer {
+    try await storeResult {
       store.events(matching: EventFilter(applicationID: ""), afterSequence: position, limit: limit, completion: $0)
-    }.events
-  }
-
-  private func answer<Value: Sendable>(
-    of call: (@escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
-  ) async throws(StoreError) -> Value {
-    let result = await withCheckedContinuation { continuation in call { continuation.resume(returning: $0) } }
-    return try result.get()
+    }.get().events
   }
 
   // MARK: Findings
@@ -176,9 +169,6 @@ private actor LogVerifier {
     guard toldFault != fault else { return }
     let changeSet = ChangeSet(events: [fault.event(at: systemTime())])
     // If that fails, the next reminder tries again.
-    do throws(StoreError) {
-      try await answer { store.commit(changeSet, completion: $0) }
-      toldFault = fault
-    } catch {}
+    if case .success = await storeResult(of: { store.commit(changeSet, completion: $0) }) { toldFault = fault }
   }
 }

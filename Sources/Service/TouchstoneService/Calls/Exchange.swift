@@ -7,17 +7,6 @@ internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// Calls the store with this completion.
-typealias StoreCall<Value> = (_ completion: @escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
-
-/// Waits for what the store hands to a completion.
-///
-/// The continuation is unsafe only in that a completion must run at most once, which `Store` promises. The store of a
-/// process that ends runs none.
-func storeResult<Value: Sendable>(of start: StoreCall<Value>) async -> Result<Value, StoreError> {
-  await withUnsafeContinuation { continuation in start { continuation.resume(returning: $0) } }
-}
-
 /// The part that all kinds of calls share: an event loop to return to, and a call to refuse.
 protocol CallExchange: Sendable {
   var incoming: any IncomingContext { get }
