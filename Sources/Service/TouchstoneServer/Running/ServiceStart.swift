@@ -116,7 +116,8 @@ struct ServiceParts: Sendable {
     pepperCheck = keys.pepper.check
     auditKeyring = AuditKeyring(keys.audit)
     accountSigning = try AccountSigning(store: opened.store, keyring: auditKeyring, logger: logger)
-    var environment = ServiceEnvironment(cores: process.cores, clock: process.clock)
+    var environment = ServiceEnvironment(cores: process.cores)
+    environment.clock = process.clock
     environment.metrics = meters.registry
     environment.tracer = prepared.tracing?.tracer
     environment.decisions = process.log

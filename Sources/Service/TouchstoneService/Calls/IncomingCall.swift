@@ -106,14 +106,10 @@ public protocol IncomingStream: IncomingContext {
   /// Ends the call with the status OK, after everything that was sent.
   func finish()
   /// Runs `body` once on the event loop if the call ends without the handler; at once if it has already ended.
-  func onCancel(_ body: @escaping @Sendable () -> Void)
-  /// Runs `body` once on the event loop when the caller's connection is about to end, and the call with it.
+  func onCancel(_ body: @escaping @Sendable (RPCCancellation) -> Void)
+  /// Runs `body` once on the event loop when the caller's connection is about to end, and the call with it. A transport
+  /// without connections does nothing.
   func onConnectionLeaving(_ body: @escaping @Sendable () -> Void)
-}
-
-extension IncomingStream {
-  /// A transport without connections does nothing.
-  public func onConnectionLeaving(_ body: @escaping @Sendable () -> Void) {}
 }
 
 extension RPCServerStream: IncomingStream {
@@ -123,9 +119,5 @@ extension RPCServerStream: IncomingStream {
 
   public func finish() {
     finish(trailingMetadata: Metadata())
-  }
-
-  public func onCancel(_ body: @escaping @Sendable () -> Void) {
-    onCancel { (_: RPCCancellation) in body() }
   }
 }

@@ -110,7 +110,9 @@ struct PasskeyAttempt: AttemptMachine {
   }
 
   private func find(evaluation: ExpiringKey?) -> Step {
-    .find(PasskeyQuery(digest: assertion.digest, applicationID: terms.applicationID, evaluation: evaluation))
+    .find(
+      SubjectQuery(
+        named: .bearer, digest: assertion.digest, applicationID: terms.applicationID, evaluation: evaluation))
   }
 
   mutating func read(_ subject: SharedRecord<Subject>, at moment: Moment) -> Step {

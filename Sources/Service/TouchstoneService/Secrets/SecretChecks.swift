@@ -74,7 +74,7 @@ extension SecretChecks {
     let call = user.call
     call.startWaiting()
     return SecretLocks.Waiter(
-      tenant: Self.tenant(of: user, at: name), execute: { call.loop.execute($0) },
+      tenant: Self.tenant(of: user, at: name), loop: call.loop,
       step: { lock in
         call.stopWaiting()
         let permit = offered?.take()

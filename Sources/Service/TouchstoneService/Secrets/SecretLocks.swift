@@ -60,8 +60,8 @@ final class SecretLocks: Sendable {
   struct Waiter: Sendable {
     /// Whose share of all locks and waiters it takes.
     var tenant: FairShares.Tenant
-    /// Runs the step on the event loop of its call.
-    var execute: @Sendable (@escaping @Sendable () -> Void) -> Void
+    /// The event loop of its call, on which the step runs.
+    var loop: any CallLoop
     var step: Step
     /// Runs instead of the step after the longest wait.
     var expired: @Sendable () -> Void
@@ -175,7 +175,7 @@ final class SecretLocks: Sendable {
 
   private func hand(_ name: SecretName, to waiter: Waiter) {
     let lock = SecretLock(at: self, name, waiter)
-    waiter.execute { waiter.step(lock) }
+    waiter.loop.execute { waiter.step(lock) }
   }
 
   // MARK: Waiting for a verdict
@@ -211,7 +211,7 @@ final class SecretLocks: Sendable {
       return (due, expired, state.isTicking)
     }
     if goesOn { tickLater() }
-    for waiter in expired { waiter.execute(waiter.expired) }
+    for waiter in expired { waiter.loop.execute(waiter.expired) }
     for (name, waiter) in due { hand(name, to: waiter) }
   }
 }

@@ -35,15 +35,12 @@ final class CallTrace: Sendable {
   let id: TraceID
   private let clock: SpanClock
   private let state: Mutex<State>
-  private let export: @Sendable (TracedCall) -> Void
+  private let tracer: CallTracer
 
-  init(
-    _ call: TracedCall, since began: MonotonicTime, ids: TraceIDGenerator,
-    export: @escaping @Sendable (TracedCall) -> Void
-  ) {
+  init(_ call: TracedCall, since began: MonotonicTime, ids: TraceIDGenerator, by tracer: CallTracer) {
     id = call.traceID
     clock = SpanClock()
-    self.export = export
+    self.tracer = tracer
     var call = call
     call.begin = clock.time(of: began)
     state = Mutex(State(call: call, ids: ids))
@@ -96,7 +93,7 @@ final class CallTrace: Sendable {
       }
       return state.call
     }
-    if let ended { export(ended) }
+    if let ended { tracer.export(ended) }
   }
 }
 

@@ -8,7 +8,7 @@ package import TouchstoneTraces
 package final class CallTracer: Sendable {
   private let sampler: Mutex<SpanSampler>
   private let hasShare: SpanSampler
-  private let export: @Sendable (TracedCall) -> Void
+  let export: @Sendable (TracedCall) -> Void
   private let beyondBound = Atomic<Int>(0)
 
   /// - Parameters:
@@ -47,6 +47,6 @@ package final class CallTracer: Sendable {
       traced.state = state
     }
     traced.attributes = CallTrace.attributes(ofCall: call.path, by: caller)
-    return CallTrace(traced, since: began, ids: TraceIDGenerator(seed: traced.id.number), export: export)
+    return CallTrace(traced, since: began, ids: TraceIDGenerator(seed: traced.id.number), by: self)
   }
 }
