@@ -67,25 +67,17 @@ public protocol IncomingCall: IncomingContext {
   /// it takes no room from other calls until `stopWaiting`. Both may be called from any thread.
   func startWaiting()
   func stopWaiting()
-  func respond(_ message: [UInt8])
-  /// As `respond`, with metadata before the message.
+  /// A transport without metadata leaves it out.
   func respond(_ message: [UInt8], initialMetadata: Metadata)
 }
 
 extension IncomingCall {
-  /// A transport without metadata leaves it out.
-  public func respond(_ message: [UInt8], initialMetadata: Metadata) { respond(message) }
-
   /// A transport without a limit of running calls does nothing.
   public func startWaiting() {}
   public func stopWaiting() {}
 }
 
 extension RPCServerCall: IncomingCall {
-  public func respond(_ message: [UInt8]) {
-    respond(message, initialMetadata: Metadata())
-  }
-
   public func respond(_ message: [UInt8], initialMetadata: Metadata) {
     respond(message, initialMetadata: initialMetadata, trailingMetadata: Metadata())
   }

@@ -32,7 +32,7 @@ extension RequestError {
       case .share(.server): Quota(subject: .server, limit: "\(atOnce) can be verified")
       case .share(.application):
         Quota(
-          subject: .application(String(decoding: name.application, as: UTF8.self)),
+          subject: .application(name.profile.applicationID),
           limit: "\(atOnce) leave room for the caller's other applications, and for other callers")
       case .share(.caller):
         Quota(subject: .caller(caller), limit: "\(atOnce) leave room for other callers")

@@ -64,7 +64,6 @@ final class InProcessCall: IncomingStream, IncomingCall, @unchecked Sendable {
   func metadata(_ name: String) -> String? { name == "authorization" ? authorization : nil }
   func accept(_ metadata: Metadata) { initialMetadata = metadata }
   func request(_ count: Int) { requested += count }
-  func respond(_ message: [UInt8]) { send(message) }
   func respond(_ message: [UInt8], initialMetadata: Metadata) {
     self.initialMetadata = initialMetadata
     send(message)
