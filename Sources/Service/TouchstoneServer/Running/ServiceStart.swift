@@ -99,10 +99,10 @@ struct ServiceParts: Sendable {
   let service: TouchstoneService
   let console: Console
 
-  init(_ prepared: PreparedStart, on opened: OpenStore, in process: StartedProcess) throws(Failure) {
+  init(_ prepared: PreparedStart, on store: any Store, in process: StartedProcess) throws(Failure) {
     let (configuration, meters, logger) = (prepared.configuration, prepared.meters, process.logger)
     eventLoops = configuration.shards == 0 ? process.cores : configuration.shards
-    let keys = try configuration.keySource.load(for: opened.store, mayCreate: configuration.mayMakeKeys)
+    let keys = try configuration.keySource.load(for: store, mayCreate: configuration.mayMakeKeys)
     // A start that fails before prints its failure alone.
     logger.notice("starting", metadata: ["version": "\(process.version)"])
     logger.notice("keys loaded", metadata: ["keys": "\(keys.summary)", "from": "\(configuration.keySource.name)"])
@@ -115,7 +115,7 @@ struct ServiceParts: Sendable {
     }
     pepperCheck = keys.pepper.check
     auditKeyring = AuditKeyring(keys.audit)
-    accountSigning = try AccountSigning(store: opened.store, keyring: auditKeyring, logger: logger)
+    accountSigning = try AccountSigning(store: store, keyring: auditKeyring, logger: logger)
     var environment = ServiceEnvironment(cores: process.cores)
     environment.clock = process.clock
     environment.metrics = meters.registry
@@ -125,14 +125,14 @@ struct ServiceParts: Sendable {
     logger.notice("signatures are verified", metadata: ["by": "\(environment.signatures.name)"])
     // The last event loop is the console's.
     service = TouchstoneService(
-      configuration: configuration.service, store: opened.store, keys: keys, eventLoopCount: eventLoops + 1,
+      configuration: configuration.service, store: store, keys: keys, eventLoopCount: eventLoops + 1,
       logger: logger, environment: environment)
     console = Console(
       configuration.consoleSettings, service: service, eventLoop: eventLoops, ids: SessionIDs(pepper: keys.pepper),
       browsers: BrowserProofs(pepper: keys.pepper), url: configuration.consoleURL,
       secrets: SecretWorkers(threads: 1, niceness: SecretWorkers.operators), clock: process.clock,
       health: ConsoleHealthReading(
-        service: service, store: opened, place: configuration.storeLocation.description, meters: meters,
+        service: service, store: store, place: configuration.storeLocation.description, meters: meters,
         tls: prepared.tls, version: process.version
       ).read)
   }

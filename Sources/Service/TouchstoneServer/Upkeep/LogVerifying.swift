@@ -6,25 +6,7 @@ internal import TouchstonePolicy
 internal import TouchstoneStore
 
 /// If several processes share a database, each of them verifies, at its own time.
-final class LogVerifying: Sendable {
-  private let task: Task<Void, Never>
-
-  /// - Parameter observer: called after each reading of the whole log.
-  init(
-    store: any Store, auditKeyring: AuditKeyring, logger: Logger,
-    observer: @escaping @Sendable (_ isIntact: Bool) -> Void = { _ in }
-  ) {
-    let verifier = LogVerifier(store: store, auditKeyring: auditKeyring, logger: logger, observer: observer)
-    task = Task(priority: .utility) { await verifier.run() }
-  }
-
-  /// Ends after the page that is being read.
-  func cancel() {
-    task.cancel()
-  }
-}
-
-private actor LogVerifier {
+actor LogVerifying {
   /// The database can be altered while the service runs for months.
   private static let interval = Duration.seconds(24 * 60 * 60)
   /// The time between two pages is many times a page's own, so other work hardly waits: at most 25,000 events a second.
@@ -50,13 +32,24 @@ private actor LogVerifier {
   private var nextReminder = ContinuousClock.now
   private var hasToldOfUnsigned = false
 
-  init(
+  private init(
     store: any Store, auditKeyring: AuditKeyring, logger: Logger, observer: @escaping @Sendable (Bool) -> Void
   ) {
     (self.store, self.auditKeyring, self.logger, self.observer) = (store, auditKeyring, logger, observer)
   }
 
-  func run() async {
+  /// A cancelled task ends after the page that is being read.
+  ///
+  /// - Parameter observer: called after each reading of the whole log.
+  static func begin(
+    store: any Store, auditKeyring: AuditKeyring, logger: Logger,
+    observer: @escaping @Sendable (_ isIntact: Bool) -> Void = { _ in }
+  ) -> Task<Void, Never> {
+    let verifier = LogVerifying(store: store, auditKeyring: auditKeyring, logger: logger, observer: observer)
+    return Task(priority: .utility) { await verifier.run() }
+  }
+
+  private func run() async {
     var nextPage = ContinuousClock.now
     while !Task.isCancelled {
       if ContinuousClock.now >= nextPage {
