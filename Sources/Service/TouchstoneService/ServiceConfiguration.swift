@@ -4,6 +4,7 @@ package import TouchstoneAttestation
 public import TouchstoneCrypto
 internal import TouchstoneMetrics
 public import TouchstonePolicy
+internal import TouchstoneStore
 
 public struct ServiceConfiguration: Sendable {
   /// The `iss` of every token.
@@ -33,6 +34,12 @@ public struct ServiceConfiguration: Sendable {
       if case .these(let applications) = caller.applications { applications } else { [String]() }
     }
     return granted + (vendors?.applications ?? [])
+  }
+}
+
+extension [EvaluationPolicy] {
+  package func named(_ name: String) -> EvaluationPolicy? {
+    first { Identifier.areEqual($0.name, name) }
   }
 }
 
@@ -172,5 +179,22 @@ package struct TrustDate: Sendable, Hashable {
     case .written(let time): time + maximumAge < now || time > now + Self.toleratedLead
     case .due(let time): time + maximumAge < now || time > now + Self.toleratedNotice
     }
+  }
+}
+
+/// The keys that may be replaced while the service runs, and what is made of them. One reference, for the way of each
+/// call.
+final class ServiceKeys: Sendable {
+  let sealer: ContentSealer
+  let tokenSigner: TokenSigner
+  let tokenVerifier: TokenVerifier
+  /// The public halves, as a JWK Set.
+  let jwkSet: String
+
+  init(_ keys: KeyRing, issuer: String, randomness: Randomness, lineage: Lineage) {
+    sealer = ContentSealer(Sealer(keys: keys.sealing, randomness: randomness), in: lineage)
+    tokenSigner = TokenSigner(keys: keys.signing, issuer: issuer)
+    tokenVerifier = TokenVerifier(keys: keys.signing, issuer: issuer)
+    jwkSet = keys.signing.jwkSet
   }
 }

@@ -5,13 +5,14 @@ public import DispatchRPC
 public import TouchstoneCrypto
 package import TouchstoneMetrics
 public import TouchstonePolicy
+internal import TouchstoneStore
 
 /// With all of it given by a simulation, one seed always makes the same answers (but for tokens' signatures, see
 /// `Randomness`).
 public struct ServiceEnvironment: Sendable {
   public typealias Clock = @Sendable () -> UnixTime
 
-  public var clock: Clock
+  public var clock: Clock = systemTime
   /// The clock of the throttles that keep repeated refusals out of the audit log.
   public var monotonicClock: @Sendable () -> MonotonicTime = { .now() }
   public var randomness = Randomness.system
@@ -35,16 +36,12 @@ public struct ServiceEnvironment: Sendable {
   package var tracer: CallTracer?
 
   /// - Parameter cores: the machine's number of cores.
-  public init(cores: Int, clock: @escaping Clock) {
+  public init(cores: Int) {
     self.init(
-      clock: clock, verificationThreads: cores, secrets: SecretWorkers(threads: max(1, cores / 2)),
-      timer: DispatchTimer())
+      verificationThreads: cores, secrets: SecretWorkers(threads: max(1, cores / 2)), timer: DispatchTimer())
   }
 
-  public init(
-    clock: @escaping Clock, verificationThreads: Int, secrets: any SecretExecutor, timer: any DelayedExecutor
-  ) {
-    self.clock = clock
+  public init(verificationThreads: Int, secrets: any SecretExecutor, timer: any DelayedExecutor) {
     self.verificationThreads = verificationThreads
     self.secrets = secrets
     self.timer = timer

@@ -78,7 +78,7 @@ public final class TouchstoneService: Sendable {
       attestationTrust: configuration.attestationTrust, applications: configuration.applications,
       executor: environment.secrets)
     self.access = AccessControl(
-      configuration.callers, store: store, clock: environment.clock, meters: meters, logger: logger)
+      configuration.callers, store: store, environment: environment, meters: meters, logger: logger)
     let workers = VerificationWorkers(
       cores: environment.verificationThreads, verifier: environment.signatures)
     let health = Health(store: store, timer: environment.timer, logger: logger)

@@ -8,8 +8,6 @@ struct WaitingStore {
   /// One read takes a millisecond or two.
   static let pageLimit = 512
 
-  private typealias Completion<Value> = @Sendable (Result<Value, StoreError>) -> Void
-
   private let store: any Store
 
   init(_ store: any Store) {
@@ -47,9 +45,7 @@ struct WaitingStore {
     }
   }
 
-  private func wait<Value: Sendable>(
-    _ ask: (@escaping Completion<Value>) -> Void
-  ) throws(ArchiveError) -> Value {
+  private func wait<Value: Sendable>(_ ask: StoreCall<Value>) throws(ArchiveError) -> Value {
     switch blockingAnswer(of: ask) {
     case .success(let value): return value
     case .failure(let error): throw ArchiveError(error)

@@ -182,9 +182,11 @@ func withDemoServer<Value>(
   // The tests' time goes into the rules, not into hashing.
   configuration.secretHashing = PasswordHasher.Parameters(memoryKibibytes: 8, passes: 1, lanes: 1) ?? .standard
   let store = try SQLiteStore.open(directory: directory.path())
+  var environment = ServiceEnvironment(cores: 2)
+  environment.clock = { clock.now }
   let service = TouchstoneService(
     configuration: configuration, store: store, keys: .ephemeral(), eventLoopCount: 1, logger: Logger(label: "demo"),
-    environment: ServiceEnvironment(cores: 2) { clock.now })
+    environment: environment)
   let server = RPCServer(configuration: RPCServerConfiguration(eventLoops: 1), router: service.router) {
     service.roundEnded(on: $0)
   }

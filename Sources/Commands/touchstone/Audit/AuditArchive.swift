@@ -100,7 +100,7 @@ extension Audit {
       if case .sqlite(let directory) = location, !SQLiteStore.isThere(in: directory) {
         throw Failure(kind: .noInput, message: "\(directory): there is no database of Touchstone's")
       }
-      return try location.open(logger: standardErrorLogger()).store
+      return try location.open(logger: standardErrorLogger())
     }
 
     private static func close(_ store: any Store) {

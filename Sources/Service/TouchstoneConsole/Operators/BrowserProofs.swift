@@ -67,16 +67,7 @@ package struct BrowserProofs: Sendable {
   private static func proofs(in cookie: String?) -> [String] {
     guard let cookie, cookie.utf8.count <= ConsoleCookie.maximumBrowserBytes else { return [] }
     return cookie.split(separator: separator).prefix(maximumPerBrowser).map(String.init).filter { proof in
-      proof.utf8.allSatisfy { $0 < 0x80 && ($0.isLetterOrDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")) }
-    }
-  }
-}
-
-extension UInt8 {
-  fileprivate var isLetterOrDigit: Bool {
-    switch self {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-    default: false
+      proof.utf8.allSatisfy { $0.isASCIILetterOrDigit || "-_".utf8.contains($0) }
     }
   }
 }

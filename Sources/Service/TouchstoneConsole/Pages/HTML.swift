@@ -1,6 +1,7 @@
 // Markup that escapes what it is given. Pure.
 
 internal import DispatchHTTP
+internal import Encodings
 
 /// A piece of a page. Markup comes from literals in the code alone; every other text that is put into one is escaped. A
 /// text that people wrote belongs between tags or into an attribute with quotes, and never into a tag's name.
@@ -74,5 +75,15 @@ enum ConsoleLink {
     fields.isEmpty
       ? path
       : path + "?" + fields.map { "\(FormFields.encode($0.0))=\(FormFields.encode($0.1))" }.joined(separator: "&")
+  }
+}
+
+/// Dates and times of day, in UTC.
+enum CivilTime {
+  /// "2026-11-24" and "09:05:07". Other times are moved to the first or the last one that has such a text.
+  static func texts(_ unixSeconds: Int64) -> (day: String, clock: String) {
+    let range = CalendarTime.fourDigits
+    let text = CalendarTime(secondsSince1970: min(max(unixSeconds, range.lowerBound), range.upperBound)).dateTime
+    return (String(text.prefix(10)), String(text.suffix(8)))
   }
 }

@@ -1,6 +1,7 @@
 // The console's URL in browsers, where a proxy gives it another one than its address. Pure.
 
 package import DispatchHTTP
+internal import Encodings
 
 package struct ConsoleURL: Hashable, Sendable {
   /// Longer than any path that people type.
@@ -46,12 +47,7 @@ package struct ConsoleURL: Hashable, Sendable {
     guard segments.count > 1, segments[0].isEmpty else { return false }
     return segments.dropFirst().allSatisfy { segment in
       !segment.isEmpty && segment != "." && segment != ".."
-        && segment.utf8.allSatisfy { byte in
-          switch byte {
-          case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-          default: "-._~".utf8.contains(byte)
-          }
-        }
+        && segment.utf8.allSatisfy { $0.isASCIILetterOrDigit || "-._~".utf8.contains($0) }
     }
   }
 }

@@ -136,12 +136,6 @@ extension Console {
   }
 }
 
-extension [EvaluationPolicy] {
-  fileprivate func named(_ name: String) -> EvaluationPolicy? {
-    first { Identifier.areEqual($0.name, name) }
-  }
-}
-
 extension ExplainInput {
   fileprivate init(_ fields: FormFields, policy: String) {
     func isChecked(_ name: String) -> Bool { fields[name] == "yes" }

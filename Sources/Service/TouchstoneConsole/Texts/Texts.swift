@@ -38,3 +38,56 @@ struct Texts: Sendable {
     return filled + rest
   }
 }
+
+/// A text of the console, by its name in the languages' files.
+enum Phrase: String, Sendable, CaseIterable {
+  // The language, as its speakers call it
+  case ownName
+  // Frame
+  case product, skip, mainMenu, language, search, events, policies, explain, health, signOut, utc, signedInAs
+  // Sign in
+  case signIn, operatorName, password, signInFailed, signInLockedForMinute, signInLocked, signInBusy,
+    signInNotRecorded, sessionEnded, sessionMoved, signedOut
+  // Find
+  case findProfile, application, profile, profileHint, find, show
+  // Profile
+  case whyLoginFails, policy, devices, secrets, noSecrets, switches, timeline, revokedBindings, noActiveBinding,
+    noEvents, eventsUnavailable, unnamedDevice, passkey, device, deviceID, model, system, biometry, failures,
+    state, lockedOut, notLocked, locked, disabled, lockedUntil, created, lastUsed, lastPosture, proven, unproven,
+    never, attestation, keys, enrolled, notEnrolled, unavailable, devicePasscode, isSet, isNotSet, isOn, isOff,
+    passcode, gesture, preferred, yes, no, unknown, noRecovery
+  // Events
+  case time, event, caller, reason, number, details, earlier, newest, follow, stopFollowing, following,
+    kind, allKinds, allEvents, erasedEvent, eventWindow, archivedEvents
+  // Policies
+  case factors, settings, tryPolicy, explainTitle, explainHint, bindingID, orProfile, otherPosture, platform,
+    lastSeen, osVersion, sensor, sensorWorks, fingerEnrolled, sensorLocked, devicePasscodeSet, explainNow, result,
+    rules, rule, passed, notPassed, personSees, postureUsed
+  // Health
+  case thisReplica, store, replicas, auditLog, upkeep, serving, notServing, version, startedAt, newestEvent,
+    firstKeptEvent, verifiedAt, intact, broken, notYet, sweptAt, archivedAt, reloadedAt, clockOffset, certificateEnd,
+    operatorSessions, storeFails, connection, connections, clockSeconds
+  // Actions
+  case unlock, revoke, switchOn, switchOff, prefer, preferNone, erase, eraseHeading, cancel, reasonLabel,
+    eraseReasonHint, typeProfile, typedWrong, archivedThrough, nothingChanged, backToProfile, backToSearch
+  // Refusals
+  case refused, notFound, unknownProfile, notGranted, applicationNotGranted, forgedForm, hostRemedy,
+    opening, continueToPage, malformedRequest, plaintext, meanwhile, serviceBusy, inDoubt, invalid
+  // Factors, sensors, proofs, keys, roles
+  case byBiometrics, byDeviceOwner, byPasscode, byGesture, byPasskey, byOwnLogin, byOtherWay, touchID, faceID,
+    opticID, voice, noSensor, sensorNotTold, selfAttested, attestedByApp, attestedByHardware, attestedByChip,
+    notAttested, presentBiometrics, anyBiometrics, byDevicePasscode, otherKey, hardwareKey, profileTouchID, roleRead,
+    roleSupport, roleAdmin
+  // Why an attempt failed
+  case lastAttempt
+}
+
+extension Reader {
+  /// - Parameter values: take the places of {1}, {2} and so on.
+  func callAsFunction(_ phrase: Phrase, _ values: String...) -> String {
+    Texts.filled(text(named: phrase.rawValue) ?? phrase.rawValue, values)
+  }
+
+  /// Returns a text whose name the code puts together; `nil` if no language has it.
+  func text(named name: String) -> String? { Texts.of(language)[name] ?? Texts.of(.default)[name] }
+}

@@ -22,7 +22,7 @@ enum ProofForms {
     TextForm(name: "an app id", form: "TEAMID.bundle, such as A1B2C3D4E5.org.example.shop") { text in
       let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
       guard
-        parts.count == 2, parts[0].count == 10, parts[0].allSatisfy({ $0.isDigit || $0.isUpper }),
+        parts.count == 2, parts[0].count == 10, parts[0].allSatisfy({ $0.isASCIIDigit || $0.isASCIIUppercase }),
         1...155 ~= parts[1].count, parts[1].allSatisfy({ $0.isName || $0 == UInt8(ascii: ".") })
       else { return nil }
       return text
@@ -90,7 +90,7 @@ enum ProofForms {
     let labels = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     return text.utf8.count <= 253
       && labels.allSatisfy { label in
-        1...63 ~= label.count && label.allSatisfy { $0.isName && !$0.isUpper } && label.first != hyphen
+        1...63 ~= label.count && label.allSatisfy { $0.isName && !$0.isASCIIUppercase } && label.first != hyphen
           && label.last != hyphen
       }
   }
@@ -100,12 +100,8 @@ enum ProofForms {
 }
 
 extension UInt8 {
-  fileprivate var isDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
-  fileprivate var isUpper: Bool { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self }
   /// Letters, digits and the hyphen.
-  fileprivate var isName: Bool {
-    isDigit || isUpper || UInt8(ascii: "a")...UInt8(ascii: "z") ~= self || self == ProofForms.hyphen
-  }
+  fileprivate var isName: Bool { isASCIILetterOrDigit || self == ProofForms.hyphen }
 }
 
 extension ValueForm {

@@ -22,20 +22,23 @@ struct LogLine {
     _ message: String, _ level: Logger.Level, _ metadata: Logger.Metadata, at time: UnixTime,
     as format: LogSettings.Format
   ) -> [UInt8] {
-    var line = LogLine(format)
-    line.begin(message, level, at: time)
-    line.add(metadata)
-    line.end()
-    return line.bytes
+    bytes(message, level, at: time, as: format) { $0.add(metadata) }
   }
 
   static func bytes(
     _ message: String, _ level: Logger.Level, _ fields: DecisionFields, at time: UnixTime,
     as format: LogSettings.Format
   ) -> [UInt8] {
+    bytes(message, level, at: time, as: format) { line in fields.forEach { line.add($0, $1) } }
+  }
+
+  private static func bytes(
+    _ message: String, _ level: Logger.Level, at time: UnixTime, as format: LogSettings.Format,
+    adding add: (inout LogLine) -> Void
+  ) -> [UInt8] {
     var line = LogLine(format)
     line.begin(message, level, at: time)
-    fields.forEach { name, value in line.add(name, value) }
+    add(&line)
     line.end()
     return line.bytes
   }

@@ -12,10 +12,7 @@ extension MetricRegistry {
     observe(.serving) { [weak service] in service.map { [MetricSample($0.isServing ? 1 : 0)] } ?? [] }
     observe(.secretChecks) { [weak service] in
       guard let load = service?.secretLoad else { return [] }
-      return [
-        MetricSample(Double(load.waiting), "waiting"), MetricSample(Double(load.permitted), "placed"),
-        MetricSample(Double(load.running), "running"),
-      ]
+      return .samples(["waiting": load.waiting, "placed": load.permitted, "running": load.running])
     }
   }
 
@@ -24,26 +21,24 @@ extension MetricRegistry {
     guard let tls else { return }
     observe(.handshakes) {
       let statistics = tls.statistics
-      return [
-        MetricSample(Double(statistics.full), "full"), MetricSample(Double(statistics.resumed), "resumed"),
-        MetricSample(Double(statistics.refused), "refused"), MetricSample(Double(statistics.failed), "failed"),
-      ]
+      return .samples([
+        "full": statistics.full, "resumed": statistics.resumed, "refused": statistics.refused,
+        "failed": statistics.failed,
+      ])
     }
     observe(.certificateExpiry) { [MetricSample(Double(tls.certificateEnd))] }
   }
 
-  func observe(_ store: OpenStore) {
-    if let statistics = store.statistics {
-      observe(.storeOverloads) { [MetricSample(Double(statistics().overloads))] }
-      observe(.storeCheckpoints) { [MetricSample(Double(statistics().checkpoints))] }
-      observe(.storeLogPages) { [MetricSample(Double(statistics().walFrames))] }
+  func observe(_ store: any Store) {
+    if let store = store as? any CountingStore {
+      observe(.storeOverloads) { [MetricSample(Double(store.statistics.overloads))] }
+      observe(.storeCheckpoints) { [MetricSample(Double(store.statistics.checkpoints))] }
+      observe(.storeLogPages) { [MetricSample(Double(store.statistics.walFrames))] }
     }
-    if let lanes = store.lanes {
-      observe(.storeConnections) { lanes().flatMap(\.connectionSamples) }
-      observe(.storeTransactions) { lanes().flatMap(\.transactionSamples) }
-    }
-    if let unsealedFor = store.unsealedFor {
-      observe(.auditUnsealed) { [MetricSample(unsealedFor().inSeconds)] }
+    if let store = store as? any ServerStore {
+      observe(.storeConnections) { store.lanes.flatMap(\.connectionSamples) }
+      observe(.storeTransactions) { store.lanes.flatMap(\.transactionSamples) }
+      observe(.auditUnsealed) { [MetricSample(store.unsealedFor.inSeconds)] }
     }
   }
 
@@ -59,10 +54,9 @@ extension MetricRegistry {
     observe(.spansExported) { [exporter = tracing.exporter] in [MetricSample(Double(exporter.statistics.exported))] }
     observe(.spansDropped) { [exporter = tracing.exporter] in
       let statistics = exporter.statistics
-      return [
-        MetricSample(Double(statistics.overflow), "queue_full"), MetricSample(Double(statistics.refused), "refused"),
-        MetricSample(Double(statistics.unsent), "stopped"),
-      ]
+      return .samples([
+        "queue_full": statistics.overflow, "refused": statistics.refused, "stopped": statistics.unsent,
+      ])
     }
     observe(.tracesLimited) { [tracer = tracing.tracer] in [MetricSample(Double(tracer.callsBeyondBound))] }
   }
@@ -83,18 +77,25 @@ extension MetricRegistry {
   }
 }
 
+extension [MetricSample] {
+  /// A sample for each value of a family's last label.
+  ///
+  /// - Parameter first: the label before it, of all of them.
+  fileprivate static func samples(
+    _ numbers: KeyValuePairs<String, some BinaryInteger>, _ first: String? = nil
+  ) -> [MetricSample] {
+    numbers.map { label, number in
+      first.map { MetricSample(Double(number), $0, label) } ?? MetricSample(Double(number), label)
+    }
+  }
+}
+
 extension StoreLane {
   fileprivate var connectionSamples: [MetricSample] {
-    [
-      MetricSample(Double(connecting), name, "connecting"), MetricSample(Double(serving), name, "serving"),
-      MetricSample(Double(leaving), name, "leaving"),
-    ]
+    .samples(["connecting": connecting, "serving": serving, "leaving": leaving], name)
   }
 
   fileprivate var transactionSamples: [MetricSample] {
-    [
-      MetricSample(Double(inUse), name, "in_use"), MetricSample(Double(idle), name, "idle"),
-      MetricSample(Double(waiting), name, "waiting"),
-    ]
+    .samples(["in_use": inUse, "idle": idle, "waiting": waiting], name)
   }
 }

@@ -73,12 +73,13 @@ package struct ServerMeters: Sendable {
     if case .success(let head) = result { auditSequence.set(Double(head.sequence)) }
   }
 
-  var archiving: Archiving.Observer {
-    Archiving.Observer(
-      archivedFile: { archivedFiles.increment() },
-      ended: { isDone in
-        if isDone { archiveSuccess.set(systemTime()) } else { archiveFailures.increment() }
-      })
+  func noteArchivedFile() {
+    archivedFiles.increment()
+  }
+
+  /// A round ended, or failed. A round while another replica archives is neither.
+  func noteArchiving(isDone: Bool) {
+    if isDone { archiveSuccess.set(systemTime()) } else { archiveFailures.increment() }
   }
 
   var storeObserver: StoreObserver {

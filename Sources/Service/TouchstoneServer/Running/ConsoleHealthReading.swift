@@ -10,7 +10,7 @@ internal import TouchstoneStore
 
 struct ConsoleHealthReading: Sendable {
   let service: TouchstoneService
-  let store: OpenStore
+  let store: any Store
   /// The store's kind and place, without secrets.
   let place: String
   let meters: ServerMeters
@@ -39,11 +39,8 @@ struct ConsoleHealthReading: Sendable {
 extension ConsoleHealthReading {
   /// `nil`: the store has one process, or cannot tell.
   private func replicas() async -> [ConsoleHealth.Replica]? {
-    guard let clients = store.clients else { return nil }
-    let found = await withCheckedContinuation { continuation in
-      clients { continuation.resume(returning: try? $0.get()) }
-    }
-    return found?.map { client in
+    guard let store = store as? any ServerStore else { return nil }
+    return try? await storeResult { store.clients(completion: $0) }.get().map { client in
       ConsoleHealth.Replica(address: client.address, connections: client.connections, since: client.since.seconds)
     }
   }

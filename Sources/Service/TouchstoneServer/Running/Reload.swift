@@ -2,7 +2,7 @@
 // none.
 
 internal import Logging
-package import TouchstonePolicy
+internal import TouchstonePolicy
 internal import TouchstoneService
 internal import TouchstoneStore
 
@@ -93,7 +93,7 @@ extension RunningService {
       "configuration.reloaded", at: systemTime(),
       changedFiles.isEmpty
         ? ["cause": cause.rawValue] : ["cause": cause.rawValue, "files": changedFiles.joined(separator: ", ")])
-    store.store.append(event) { [logger] error in
+    store.append(event) { [logger] error in
       logger.warning("the audit log has no event of the reload", metadata: ["error": "\(error.message)"])
     }
   }
@@ -173,11 +173,5 @@ private struct PolicyChanges {
       metadata[kind] = "\(names.joined(separator: ", "))"
     }
     return metadata
-  }
-}
-
-extension [EvaluationPolicy] {
-  package func named(_ name: String) -> EvaluationPolicy? {
-    first { Identifier.areEqual($0.name, name) }
   }
 }

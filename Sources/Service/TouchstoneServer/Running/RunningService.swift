@@ -26,7 +26,7 @@ package final class RunningService: Sendable {
   var files: FileSnapshot { prepared.files }
   var log: LogOutput? { process.log }
   var logger: Logger { process.logger }
-  let store: OpenStore
+  let store: any Store
   private let process: StartedProcess
   private let prepared: PreparedStart
   private let parts: ServiceParts
@@ -55,12 +55,12 @@ package final class RunningService: Sendable {
       return try RunningService(prepared, on: store, in: process)
     } catch {
       // The process ends next, and SQLite removes its write-ahead log only if the database is closed before that.
-      let _: Void? = try? answer { done in store.store.close { done(.success(())) } }
+      let _: Void? = try? answer { done in store.close { done(.success(())) } }
       throw error
     }
   }
 
-  private init(_ prepared: PreparedStart, on store: OpenStore, in process: StartedProcess) throws(Failure) {
+  private init(_ prepared: PreparedStart, on store: any Store, in process: StartedProcess) throws(Failure) {
     (self.prepared, self.store, self.process) = (prepared, store, process)
     let (configuration, meters) = (prepared.configuration, prepared.meters)
     parts = try ServiceParts(prepared, on: store, in: process)
@@ -70,7 +70,7 @@ package final class RunningService: Sendable {
       service.roundEnded(on: $0)
     }
     // Before the service is SERVING.
-    let early = try EarlyUpkeep(prepared, parts, on: store.store, logger: process.logger)
+    let early = try EarlyUpkeep(prepared, parts, on: store, logger: process.logger)
     // Its addresses are taken before callers are served, and its clients served after: an address in use leaves nothing
     // half-started.
     http = try HTTPService(
@@ -155,7 +155,7 @@ package final class RunningService: Sendable {
     parts.service.beginDraining()
     let close: @Sendable () -> Void = { [store, meters, tracing = prepared.tracing, logger] in
       meters.registry.dropReadings()
-      store.store.close {
+      store.close {
         store.logWhatWasWritten(logger)
         guard let tracing else { return completion() }
         tracing.exporter.stop(completion: completion)
@@ -204,10 +204,10 @@ extension ProcessConfiguration {
   }
 }
 
-extension OpenStore {
+extension Store {
   /// Logs how many commits shared an fsync, if this process wrote them.
   fileprivate func logWhatWasWritten(_ logger: Logger) {
-    guard let written = statistics?() else { return }
+    guard let written = (self as? any CountingStore)?.statistics else { return }
     logger.notice("closed the store", metadata: ["commits": "\(written.commits)", "fsyncs": "\(written.transactions)"])
   }
 }

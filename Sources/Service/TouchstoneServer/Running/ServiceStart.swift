@@ -102,9 +102,9 @@ struct ServiceParts: Sendable {
   let service: TouchstoneService
   let console: Console
 
-  init(_ prepared: PreparedStart, on opened: OpenStore, in process: StartedProcess) throws(Failure) {
+  init(_ prepared: PreparedStart, on store: any Store, in process: StartedProcess) throws(Failure) {
     let (configuration, meters, logger) = (prepared.configuration, prepared.meters, process.logger)
-    let keys = try configuration.keySource.load(for: opened.store, mayCreate: configuration.mayMakeKeys)
+    let keys = try configuration.keySource.load(for: store, mayCreate: configuration.mayMakeKeys)
     // A start that fails before prints its failure alone.
     logger.notice("starting", metadata: ["version": "\(process.version)"])
     logger.notice("keys loaded", metadata: ["keys": "\(keys.summary)", "from": "\(configuration.keySource.name)"])
@@ -117,8 +117,9 @@ struct ServiceParts: Sendable {
     }
     pepperCheck = keys.pepper.check
     auditKeyring = AuditKeyring(keys.audit)
-    accountSigning = try AccountSigning(store: opened.store, keyring: auditKeyring, logger: logger)
-    var environment = ServiceEnvironment(cores: process.cores, clock: process.clock)
+    accountSigning = try AccountSigning(store: store, keyring: auditKeyring, logger: logger)
+    var environment = ServiceEnvironment(cores: process.cores)
+    environment.clock = process.clock
     environment.metrics = meters.registry
     environment.tracer = prepared.tracing?.tracer
     environment.decisions = process.log
@@ -126,8 +127,7 @@ struct ServiceParts: Sendable {
     logger.notice("signatures are verified", metadata: ["by": "\(environment.signatures.name)"])
     // The last event loop is the console's.
     service = TouchstoneService(
-      configuration: configuration.service, store: opened.store, keys: keys,
-      eventLoopCount: prepared.eventLoops.count + 1,
+      configuration: configuration.service, store: store, keys: keys, eventLoopCount: prepared.eventLoops.count + 1,
       logger: logger, environment: environment)
     console = Console(
       configuration.consoleSettings, service: service, eventLoop: prepared.eventLoops.count,
@@ -135,7 +135,7 @@ struct ServiceParts: Sendable {
       browsers: BrowserProofs(pepper: keys.pepper), url: configuration.consoleURL,
       secrets: SecretWorkers(threads: 1, niceness: SecretWorkers.operators), clock: process.clock,
       health: ConsoleHealthReading(
-        service: service, store: opened, place: configuration.storeLocation.description, meters: meters,
+        service: service, store: store, place: configuration.storeLocation.description, meters: meters,
         tls: prepared.tls, version: process.version
       ).read)
   }

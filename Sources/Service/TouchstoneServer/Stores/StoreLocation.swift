@@ -6,7 +6,7 @@ package import Logging
 package import TouchstonePolicy
 package import TouchstoneStore
 package import TouchstoneStorePostgres
-internal import TouchstoneStoreSQLite
+package import TouchstoneStoreSQLite
 
 package enum StoreLocation: Sendable {
   case sqlite(directory: String)
@@ -33,7 +33,7 @@ package enum StoreLocation: Sendable {
   /// - Parameter eventLoops: of the process's calls.
   package func open(
     on eventLoops: [EventLoop] = [], observer: StoreObserver = StoreObserver(), logger: Logger
-  ) throws(Failure) -> OpenStore {
+  ) throws(Failure) -> any Store {
     let brokenEventFound: @Sendable (EventChainVerifier.Fault) -> Void = { fault in
       logger.error(
         """
@@ -47,8 +47,7 @@ package enum StoreLocation: Sendable {
       options.observer = observer
       options.takesWriting = { delay, work in EventLoop.block(after: delay, work) }
       return try withDatabase(logger) { [options] () throws(StoreOpenError) in
-        let store = try SQLiteStore.open(directory: directory, options: options)
-        return OpenStore(store, statistics: { store.statistics })
+        try SQLiteStore.open(directory: directory, options: options)
       }
     case .postgresql(let address):
       var options = PostgresStoreOptions()
@@ -68,10 +67,7 @@ package enum StoreLocation: Sendable {
           """, metadata: ["reason": "\(reason)"])
       }
       return try withDatabase(logger) { [options] () throws(StoreOpenError) in
-        let store = try await PostgresStore.open(uri: address.uri, options: options)
-        return OpenStore(
-          store, clockDifference: { store.clockDifference(completion: $0) }, lanes: { store.lanes },
-          unsealedFor: { store.unsealedFor }, clients: { store.clients(completion: $0) })
+        try await PostgresStore.open(uri: address.uri, options: options)
       }
     }
   }
@@ -96,3 +92,6 @@ package enum StoreLocation: Sendable {
     }
   }
 }
+
+extension SQLiteStore: CountingStore {}
+extension PostgresStore: ServerStore {}

@@ -29,9 +29,7 @@ package func withDatabase<Value: Sendable>(
 }
 
 /// Waits for the answer of a store's call that a start needs.
-package func answer<Value: Sendable>(
-  of call: (@escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
-) throws(Failure) -> Value {
+package func answer<Value: Sendable>(of call: StoreCall<Value>) throws(Failure) -> Value {
   // A start does one thing after the other, so it may block.
   switch blockingAnswer(of: call) {
   case .success(let value): return value

@@ -9,13 +9,6 @@ internal import TouchstoneStore
 
 /// If several processes share a database, one at a time archives.
 final class Archiving: Sendable {
-  /// Receives what a round did.
-  struct Observer: Sendable {
-    var archivedFile: @Sendable () -> Void = {}
-    /// A round ended, or failed. A round while another replica archives is neither.
-    var ended: @Sendable (_ isDone: Bool) -> Void = { _ in }
-  }
-
   /// How often the log is checked: often enough that no event is much older than the age.
   private static let intervals = Duration.seconds(1)...Duration.seconds(60)
   private static let intervalsPerAge = 8
@@ -24,15 +17,13 @@ final class Archiving: Sendable {
   private let store: any Store
   private let age: Duration
   private let logger: Logger
-  private let observer: Observer
+  private let meters: ServerMeters
   private let repeating: Repeating
   private let isCancelled = Atomic<Bool>(false)
   private let alarm: Mutex<Alarm>
 
-  init(
-    store: any Store, settings: RetentionSettings, logger: Logger, observer: Observer = Observer()
-  ) throws(Failure) {
-    (self.store, self.logger, self.observer, age) = (store, logger, observer, settings.age)
+  init(store: any Store, settings: RetentionSettings, logger: Logger, meters: ServerMeters) throws(Failure) {
+    (self.store, self.logger, self.meters, age) = (store, logger, meters, settings.age)
     archiver = EventArchiver(store: store, directory: settings.archive)
     alarm = Mutex(Self.alarm(age: age))
     repeating = Repeating(every: Self.interval(age: age), label: "archiver", qos: .unspecified)
@@ -70,17 +61,17 @@ final class Archiving: Sendable {
       var outcome = try archiver.archive(olderThan: age, at: present)
       while case .archived(let file, _, _) = outcome, !isCancelled.load(ordering: .relaxed) {
         logger.info("events were archived", metadata: ["file": "\(file)"])
-        observer.archivedFile()
+        meters.noteArchivedFile()
         alarm.withLock { $0.ended() }
         outcome = try archiver.archive(olderThan: age, at: present)
       }
       // A busy replica may fail in the same way.
       guard outcome != .busy else { return }
       alarm.withLock { $0.ended() }
-      observer.ended(true)
+      meters.noteArchiving(isDone: true)
     } catch {
       guard !isCancelled.load(ordering: .relaxed) else { return }
-      observer.ended(false)
+      meters.noteArchiving(isDone: false)
       logger.warning("archiving events failed", metadata: ["error": "\(error.message)"])
       let now = systemTime()
       if let report = alarm.withLock({ $0.failed(at: now) }) { tell(error, since: report.since, at: now) }

@@ -12,8 +12,8 @@ enum ClockWatching {
 
   /// - Parameter noted: takes each difference: by how much this machine's clock is ahead.
   static func begin(
-    difference: @escaping OpenStore.ClockDifference, logger: Logger,
-    noted: @escaping @Sendable (Duration) -> Void = { _ in }
+    difference: @escaping @Sendable (@escaping @Sendable (Result<Duration, StoreError>) -> Void) -> Void,
+    logger: Logger, noted: @escaping @Sendable (Duration) -> Void = { _ in }
   ) -> Repeating {
     let repeating = Repeating(every: interval, label: "clock-watcher")
     repeating.begin(atOnce: true) {

@@ -6,25 +6,7 @@ internal import TouchstonePolicy
 internal import TouchstoneStore
 
 /// If several processes share a database, each of them verifies, at its own time.
-final class LogVerifying: Sendable {
-  private let task: Task<Void, Never>
-
-  /// - Parameter observer: called after each reading of the whole log.
-  init(
-    store: any Store, auditKeyring: AuditKeyring, logger: Logger,
-    observer: @escaping @Sendable (_ isIntact: Bool) -> Void = { _ in }
-  ) {
-    let verifier = LogVerifier(store: store, auditKeyring: auditKeyring, logger: logger, observer: observer)
-    task = Task(priority: .utility) { await verifier.run() }
-  }
-
-  /// Ends after the page that is being read.
-  func cancel() {
-    task.cancel()
-  }
-}
-
-private actor LogVerifier {
+actor LogVerifying {
   /// The database can be altered while the service runs for months.
   private static let interval = Duration.seconds(24 * 60 * 60)
   /// The time between two pages is many times a page's own, so other work hardly waits: at most 25,000 events a second.
@@ -50,13 +32,24 @@ private actor LogVerifier {
   private var nextReminder = ContinuousClock.now
   private var hasToldOfUnsigned = false
 
-  init(
+  private init(
     store: any Store, auditKeyring: AuditKeyring, logger: Logger, observer: @escaping @Sendable (Bool) -> Void
   ) {
     (self.store, self.auditKeyring, self.logger, self.observer) = (store, auditKeyring, logger, observer)
   }
 
-  func run() async {
+  /// A cancelled task ends after the page that is being read.
+  ///
+  /// - Parameter observer: called after each reading of the whole log.
+  static func begin(
+    store: any Store, auditKeyring: AuditKeyring, logger: Logger,
+    observer: @escaping @Sendable (_ isIntact: Bool) -> Void = { _ in }
+  ) -> Task<Void, Never> {
+    let verifier = LogVerifying(store: store, auditKeyring: auditKeyring, logger: logger, observer: observer)
+    return Task(priority: .utility) { await verifier.run() }
+  }
+
+  private func run() async {
     var nextPage = ContinuousClock.now
     while !Task.isCancelled {
       if ContinuousClock.now >= nextPage {
@@ -102,13 +95,13 @@ private actor LogVerifier {
 
   /// Events that were archived and dropped meanwhile are no loss.
   private func wasDropped(_ sequence: UInt64) async throws(StoreError) -> Bool {
-    let now = try await answer { store.eventChainStart(completion: $0) }
+    let now = try await storeResult { store.eventChainStart(completion: $0) }.get()
     return now != start && sequence <= now.sequence
   }
 
   private func begin() async throws(StoreError) -> EventLogReading {
-    start = try await answer { store.eventChainStart(completion: $0) }
-    let head = try await answer { store.eventChainHead(completion: $0) }
+    start = try await storeResult { store.eventChainStart(completion: $0) }.get()
+    let head = try await storeResult { store.eventChainHead(completion: $0) }.get()
     return EventLogReading(keptAfter: start, through: head, accounts: auditKeyring.review)
   }
 
@@ -128,16 +121,9 @@ private actor LogVerifier {
   }
 
   private func events(after position: UInt64, limit: Int) async throws(StoreError) -> [EventRecord] {
-    try await answer {
+    try await storeResult {
       store.events(matching: EventFilter(applicationID: ""), afterSequence: position, limit: limit, completion: $0)
-    }.events
-  }
-
-  private func answer<Value: Sendable>(
-    of call: (@escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
-  ) async throws(StoreError) -> Value {
-    let result = await withCheckedContinuation { continuation in call { continuation.resume(returning: $0) } }
-    return try result.get()
+    }.get().events
   }
 
   // MARK: Findings
@@ -176,9 +162,6 @@ private actor LogVerifier {
     guard toldFault != fault else { return }
     let changeSet = ChangeSet(events: [fault.event(at: systemTime())])
     // If that fails, the next reminder tries again.
-    do throws(StoreError) {
-      try await answer { store.commit(changeSet, completion: $0) }
-      toldFault = fault
-    } catch {}
+    if case .success = await storeResult(of: { store.commit(changeSet, completion: $0) }) { toldFault = fault }
   }
 }

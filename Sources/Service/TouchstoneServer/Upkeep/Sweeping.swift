@@ -32,7 +32,7 @@ final class Sweeping: Sendable {
   private let observer: Observer
   private let repeating = Repeating(every: interval, label: "sweeper", qos: .unspecified)
   private let clock: Mutex<SweepClock>
-  private let watch: ClockMarkWatch
+  private let alarm = Mutex(ClockAlarm())
   private let isAhead = Atomic<Bool>(false)
   private let isRunning = Atomic<Bool>(false)
   private let isCancelled = Atomic<Bool>(false)
@@ -53,8 +53,7 @@ final class Sweeping: Sendable {
         """, metadata: ["seconds_ahead": "\(lead.components.seconds)"])
     }
     clock = Mutex(SweepClock(mark: mark, at: now))
-    watch = ClockMarkWatch(store: store, logger: logger, clockChecked: observer.clockChecked)
-    watch.check(mark: mark, at: now)
+    check(mark: mark, at: now)
     repeating.begin { [weak self] in self?.begin() }
   }
 
@@ -86,7 +85,7 @@ final class Sweeping: Sendable {
       switch result {
       case .success(let step):
         observer.ended(true)
-        watch.check(mark: step.sweptBefore, at: clockReading())
+        check(mark: step.sweptBefore, at: clockReading())
       case .failure(let error):
         observer.ended(false)
         logger.warning("sweeping failed", metadata: ["error": "\(error.message)"])
@@ -109,26 +108,13 @@ final class Sweeping: Sendable {
       logger.notice("expired records are dropped by this machine's clock again")
     }
   }
-}
 
-/// Logs when everything that this machine's clock issues would be void.
-private final class ClockMarkWatch: Sendable {
-  private let store: any Store
-  private let logger: Logger
-  private let clockChecked: @Sendable (Bool) -> Void
-  private let alarm = Mutex(ClockAlarm())
-
-  init(store: any Store, logger: Logger, clockChecked: @escaping @Sendable (Bool) -> Void) {
-    self.store = store
-    self.logger = logger
-    self.clockChecked = clockChecked
-  }
-
-  func check(mark: UnixTime, at now: ClockReading) {
+  /// Logs when everything that this machine's clock issues would be void.
+  private func check(mark: UnixTime, at now: ClockReading) {
     switch alarm.withLock({ $0.checked(mark: mark, at: now) }) {
     case .nothing: break
     case .warn(let outage, let isNew):
-      clockChecked(false)
+      observer.clockChecked(false)
       logger.error(
         """
         this machine's clock is behind the time up to which expired records were dropped, so everything issued now is \
@@ -141,7 +127,7 @@ private final class ClockMarkWatch: Sendable {
       }
     case .allClear:
       logger.notice("this machine's clock has passed the time up to which expired records were dropped")
-      clockChecked(true)
+      observer.clockChecked(true)
     }
   }
 }

@@ -122,14 +122,8 @@ extension TrustDate {
     }
   }
 
-  fileprivate var originTime: UnixTime {
-    switch origin {
-    case .written(let time), .due(let time): time
-    }
-  }
-
   fileprivate func age(at now: UnixTime) -> String {
-    let seconds = now.seconds - originTime.seconds
+    let seconds = now.seconds - time.seconds
     return seconds < 0 ? "in the future" : "\(Duration.seconds(seconds - seconds % 3_600).settingName) ago"
   }
 
@@ -141,7 +135,7 @@ extension EventDraft {
     .ofOperator(
       "trust.too_old", at: now,
       [
-        "setting": date.setting, date.eventKey: "\(date.originTime.seconds)", "maximum_age": date.limit,
+        "setting": date.setting, date.eventKey: "\(date.time.seconds)", "maximum_age": date.limit,
         "attested_bindings": isRefused ? "refused" : "accepted",
       ])
   }

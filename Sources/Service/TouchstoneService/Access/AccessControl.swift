@@ -19,12 +19,12 @@ final class AccessControl: Sendable {
   private let handshakeFailures = Mutex(LogThrottle<HandshakeLine>())
 
   init(
-    _ callers: [CallerDefinition]?, store: any Store, clock: @escaping ServiceEnvironment.Clock, meters: ServiceMeters,
+    _ callers: [CallerDefinition]?, store: any Store, environment: ServiceEnvironment, meters: ServiceMeters,
     logger: Logger
   ) {
     authorization = Mutex(Authorization(callers))
     self.store = store
-    self.clock = clock
+    clock = environment.clock
     self.meters = meters
     self.logger = logger
   }
@@ -72,9 +72,7 @@ final class AccessControl: Sendable {
     case .caller: return true
     case .refused(let refusal):
       guard call.metadata("authorization") != nil else { return false }
-      record(refusal, nil, by: call.peer, MethodDescriptor.number(of: call.path)) { [self] error in
-        log(.openCallNotRecorded, error.message)
-      }
+      record(refusal, nil, by: call.peer, MethodDescriptor.number(of: call.path), orLog: .line(.openCallNotRecorded))
       return false
     }
   }
@@ -119,15 +117,18 @@ final class AccessControl: Sendable {
     _ context: LoopContext
   ) {
     call.fail(refusal.rpcError)
-    let (loop, path): (any CallLoop, String) = (call.loop, call.path)
-    record(refusal, caller, by: call.peer, method) { error in
-      loop.execute { context.log(error, rpc: path) }
-    }
+    record(refusal, caller, by: call.peer, method, orLog: .failureOfCall(call.path, call.loop, context))
+  }
+
+  /// How the log tells that a refusal is not in the audit log.
+  private enum LogEntry {
+    case line(HandshakeLine)
+    case failureOfCall(String, any CallLoop, LoopContext)
   }
 
   private func record(
     _ refusal: AccessRefusal, _ caller: Caller?, by peer: RPCPeer, _ method: MethodDescriptor.Number?,
-    claimedOperator: String? = nil, onFailure: @escaping @Sendable (StoreError) -> Void
+    claimedOperator: String? = nil, orLog entry: LogEntry
   ) {
     meters.callerRefusals.count(refusal)
     // Guesses at one operator must not hide those at another.
@@ -137,8 +138,12 @@ final class AccessControl: Sendable {
       refusal, caller, by: peer, method: method, claimedOperator: claimedOperator, suppressed: suppressed, time: clock()
     )
     logger.logRefusal(event)
-    store.commit(ChangeSet(events: [event])) { result in
-      if case .failure(let error) = result { onFailure(error) }
+    store.commit(ChangeSet(events: [event])) { [self] result in
+      guard case .failure(let error) = result else { return }
+      switch entry {
+      case .line(let line): log(line, error.message)
+      case .failureOfCall(let path, let loop, let context): loop.execute { context.log(error, rpc: path) }
+      }
     }
   }
 
@@ -148,9 +153,7 @@ final class AccessControl: Sendable {
   ///   - caller: whose session it was; `nil`: the client proved nothing.
   ///   - claimedOperator: an operator of the configuration, whose name the client gave.
   func refuseOperator(_ refusal: AccessRefusal, _ caller: Caller?, claimedOperator: String?, by peer: RPCPeer) {
-    record(refusal, caller, by: peer, nil, claimedOperator: claimedOperator) { [self] error in
-      log(.operatorNotRecorded, error.message)
-    }
+    record(refusal, caller, by: peer, nil, claimedOperator: claimedOperator, orLog: .line(.operatorNotRecorded))
   }
 
   // MARK: Handshakes
@@ -166,9 +169,7 @@ final class AccessControl: Sendable {
     case .other: return
     }
     let peer = RPCPeer(address: client, isEncrypted: true)
-    record(refusal, nil, by: peer, nil) { [self] error in
-      log(.notRecorded, error.message)
-    }
+    record(refusal, nil, by: peer, nil, orLog: .line(.notRecorded))
   }
 
   private func log(_ line: HandshakeLine, _ reason: String) {

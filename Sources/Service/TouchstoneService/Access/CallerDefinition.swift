@@ -1,5 +1,6 @@
-// The callers and their grants, as the configuration has them.
+// The callers and their grants, as the configuration has them, and the names that applications may have.
 
+internal import Encodings
 public import TouchstoneCrypto
 internal import TouchstonePolicy
 
@@ -39,17 +40,27 @@ public struct CallerDefinition: Sendable {
   private static let operatorName = "operator"
 
   private static func isNameCharacter(_ byte: UInt8) -> Bool {
-    isLetterOrDigit(byte) || [UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-")].contains(byte)
+    byte.isASCIILetterOrDigit || "._-".utf8.contains(byte)
+  }
+}
+
+extension CallerDefinition {
+  /// An operator of the console. No caller of the configuration can have such a name, because none has a colon.
+  package init(operator name: String, applications: ApplicationGrant, methods: [MethodGrant]) {
+    self.init(name: Caller(operator: name).identity)
+    self.applications = applications
+    self.methods = methods
+  }
+}
+
+extension Caller {
+  private static let operatorPrefix = "operator:"
+
+  init(operator name: String) {
+    self.init(identity: Self.operatorPrefix + name)
   }
 
-  fileprivate static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default: false
-    }
-  }
+  static func isOperator(_ identity: String) -> Bool { identity.hasPrefix(operatorPrefix) }
 }
 
 /// Callers that the service identifies by their connection, without certificate or key. No other caller may have their
@@ -104,10 +115,8 @@ public enum CertificateName: Sendable {
     guard id.utf8.count <= maximumSPIFFEBytes, id.utf8.starts(with: PeerNames.spiffeScheme.utf8) else { return false }
     let parts = id.utf8.dropFirst(PeerNames.spiffeScheme.utf8.count)
       .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-    let allowed = { (byte: UInt8) in
-      CallerDefinition.isLetterOrDigit(byte) || ".-_".utf8.contains(byte)
-    }
-    guard let domain = parts.first, !domain.isEmpty, domain.allSatisfy({ allowed($0) && !isUpperCase($0) }) else {
+    let allowed = { (byte: UInt8) in byte.isASCIILetterOrDigit || ".-_".utf8.contains(byte) }
+    guard let domain = parts.first, !domain.isEmpty, domain.allSatisfy({ allowed($0) && !$0.isASCIIUppercase }) else {
       return false
     }
     return parts.dropFirst().allSatisfy { part in
@@ -120,13 +129,16 @@ public enum CertificateName: Sendable {
     return name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { label in
       (1...63).contains(label.count) && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
         && label.allSatisfy { byte in
-          (CallerDefinition.isLetterOrDigit(byte) && !isUpperCase(byte)) || byte == UInt8(ascii: "-")
-            || byte == UInt8(ascii: "_")
+          (byte.isASCIILetterOrDigit && !byte.isASCIIUppercase) || "-_".utf8.contains(byte)
         }
     }
   }
+}
 
-  private static func isUpperCase(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+/// The rules for application ids: in requests, and in a configuration's callers and vendors.
+public enum ApplicationID {
+  /// Returns what is wrong with the id, in words that follow the field's name ("is empty"); `nil` if nothing is.
+  public static func violation(in id: String) -> String? {
+    Identifier.violation(in: id) ?? TokenUse.violation(inApplicationID: id)
   }
 }

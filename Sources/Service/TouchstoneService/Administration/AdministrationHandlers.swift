@@ -25,9 +25,7 @@ extension TouchstoneService {
   @Sendable private func getProfile(
     _ request: V1.GetProfileRequest, _ exchange: Exchange<V1.GetProfileResponse>
   ) async throws(RequestError) -> V1.GetProfileResponse {
-    var validator = RequestValidator()
-    validator.application(request.applicationID)
-    validator.identifier(request.profileID, "profile_id")
+    var validator = RequestValidator(request.applicationID, profileID: request.profileID)
     let entry = diagnosedPolicy(request.policy, of: request.applicationID, with: &validator)
     try validator.finish()
     let name = ProfileName(request.applicationID, request.profileID)
@@ -116,7 +114,7 @@ extension TouchstoneService {
       let event = EventDraft.device(
         .unlocked, request.deviceID, applicationID: request.applicationID, profileID: binding.profileID,
         statedReason: request.reason, caller: exchange.caller, time: clock())
-      let changes: [Change] = [.requireBinding(id: binding.bindingID, version: binding.version), .putDevice(device)]
+      let changes: [Change] = [.require(binding), .putDevice(device)]
       if try await commit(ChangeSet(changes: changes, events: [event]), for: exchange) {
         return V1.UnlockDeviceResponse()
       }
@@ -147,9 +145,7 @@ extension TouchstoneService {
   @Sendable private func unlockSecret(
     _ request: V1.UnlockSecretRequest, _ exchange: Exchange<V1.UnlockSecretResponse>
   ) async throws(RequestError) -> V1.UnlockSecretResponse {
-    var validator = RequestValidator()
-    validator.application(request.applicationID)
-    validator.identifier(request.profileID, "profile_id")
+    var validator = RequestValidator(request.applicationID, profileID: request.profileID)
     let kind = validator.secretKind(request.kind, "kind")
     validator.reason(request.reason)
     try validator.finish()
@@ -200,9 +196,7 @@ extension TouchstoneService {
   @Sendable private func eraseProfile(
     _ request: V1.EraseProfileRequest, _ exchange: Exchange<V1.EraseProfileResponse>
   ) async throws(RequestError) -> V1.EraseProfileResponse {
-    var validator = RequestValidator()
-    validator.application(request.applicationID)
-    validator.identifier(request.profileID, "profile_id")
+    var validator = RequestValidator(request.applicationID, profileID: request.profileID)
     validator.reason(request.reason)
     if Identifier.isTold(request.profileID, by: request.reason) {
       validator.refuse("reason", "names the profile; its event outlives the erasure")

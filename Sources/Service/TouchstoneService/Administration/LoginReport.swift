@@ -1,5 +1,6 @@
 // Whether a person can log in, in words: the console and the terminal show the same ones.
 
+internal import Encodings
 package import TouchstoneCodec
 package import TouchstonePolicy
 
@@ -60,14 +61,10 @@ extension V1.LoginDiagnosis {
 
   /// A code has letters, digits and underscores.
   private static func word(_ code: String) -> String {
-    String(decoding: code.utf8.map { isOfCode($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
-  }
-
-  private static func isOfCode(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true
-    default: false
+    let bytes = code.utf8.map { byte in
+      byte.isASCIIUppercase || byte.isASCIIDigit || byte == UInt8(ascii: "_") ? byte : UInt8(ascii: "?")
     }
+    return String(decoding: bytes, as: UTF8.self)
   }
 }
 

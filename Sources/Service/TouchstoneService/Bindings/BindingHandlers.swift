@@ -24,9 +24,7 @@ extension TouchstoneService {
   ) async throws(RequestError) -> V1.BeginBindingResponse {
     if let passkey = request.passkey { return try await beginPasskey(passkey, request, exchange) }
     let now = clock()
-    var validator = RequestValidator()
-    validator.application(request.applicationID)
-    validator.identifier(request.profileID, "profile_id")
+    var validator = RequestValidator(request.applicationID, profileID: request.profileID)
     validator.deviceID(request.deviceID, of: request.profileID, "device_id")
     let authenticatedAt = validator.authenticationTime(
       request.primary, "primary", under: configuration.enrolment, at: now)
@@ -132,6 +130,18 @@ extension TouchstoneService {
     throw .tooManyRounds
   }
 
+  /// Refuses what a caller wants of a binding. Returns if the binding changed since it was read.
+  ///
+  /// - Parameter reason: for the event; `nil`: the error's.
+  func refuse<Response>(
+    _ error: RequestError, because reason: String? = nil, _ binding: BindingRecord, _ exchange: Exchange<Response>
+  ) async throws(RequestError) {
+    let event = EventDraft.binding(
+      .refused, binding, reason: reason ?? error.reason, caller: exchange.caller, time: clock())
+    let refusal = ThrottledEvent(event, about: binding.bindingID, on: [.require(binding)])
+    try await refuse(error, recording: refusal, for: exchange)
+  }
+
   @Sendable private func getBinding(
     _ request: V1.GetBindingRequest, _ exchange: Exchange<V1.GetBindingResponse>
   ) async throws(RequestError) -> V1.GetBindingResponse {
@@ -151,9 +161,7 @@ extension TouchstoneService {
   @Sendable private func listBindings(
     _ request: V1.ListBindingsRequest, _ exchange: Exchange<V1.ListBindingsResponse>
   ) async throws(RequestError) -> V1.ListBindingsResponse {
-    var validator = RequestValidator()
-    validator.application(request.applicationID)
-    validator.identifier(request.profileID, "profile_id")
+    var validator = RequestValidator(request.applicationID, profileID: request.profileID)
     if request.pageSize > Self.maximumPageSize {
       validator.refuse("page_size", "must be at most \(Self.maximumPageSize)")
     }

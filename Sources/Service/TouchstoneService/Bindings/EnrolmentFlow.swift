@@ -355,10 +355,10 @@ struct EnrolmentFlow: Sendable {
     let verdict = try await service.keyProofs.judge(
       offered, by: requirements, at: service.clock(), applicationID: request.applicationID, for: exchange)
     switch verdict {
-    case .vouched(let vouched):
+    case .success(let vouched):
       attestations = credential.keys.map { _ in vouched.attestation }
       self.vouched = vouched
-    case .refused(let refusal): try await refuse(refusal, of: appAttest)
+    case .failure(let refusal): try await refuse(refusal, of: appAttest)
     }
   }
 

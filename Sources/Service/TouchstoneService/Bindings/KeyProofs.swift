@@ -32,12 +32,7 @@ struct OfferedAppAttest: Sendable {
   }
 }
 
-/// The result of judging an app's proof for its keys.
-enum AppAttestVerdict: Sendable {
-  case vouched(VouchedKeys)
-  case refused(KeyProofRefusal)
-}
-
+/// The keys that an app's proof vouches for.
 struct VouchedKeys: Sendable {
   var appAttest: AppAttestRecord
   /// The receipt of a key that was attested now; `nil`: the binding that is replaced has it.
@@ -55,7 +50,7 @@ enum KeyProofVerdict: Sendable {
   case refused(index: Int, KeyProofRefusal)
 }
 
-enum KeyProofRefusal: Sendable, Hashable {
+enum KeyProofRefusal: Error, Hashable {
   /// The certificates are wrong, about something else, or not enough.
   case proof(ProofError)
   /// They are right, and name another way to unlock the key than the app claims.
@@ -189,7 +184,36 @@ final class KeyProofs: Sendable {
     applicationID: String, for exchange: Exchange<Response>
   ) async throws(RequestError) -> KeyProofVerdict {
     try await work(for: exchange, applicationID: applicationID) { [self] trusted in
-      verdict(on: offered, by: requirements, signingInput: signingInput, trusted, at: now)
+      if let index = offered.firstIndex(where: { !$0.chain.isEmpty }), trusted.source.isRefused(at: now) {
+        return .refused(index: index, .trustTooOld)
+      }
+      var signatures = knownSignatures
+      defer { remember(signatures) }
+      let challenge = sha256(signingInput)
+      var records: [KeyAttestationRecord?] = []
+      for (index, offer) in offered.enumerated() {
+        guard !offer.chain.isEmpty else {
+          records.append(nil)
+          continue
+        }
+        do throws(ProofError) {
+          let attestation = try AndroidAttestation.verify(
+            try chain(of: offer, trusted), challenge: challenge, anchors: trusted.anchors,
+            revoked: trusted.revoked,
+            at: Int(now.seconds), requirements.encoding, &signatures)
+          guard attestation.isOf(p256Point: offer.publicKey.x963) else {
+            return .refused(index: index, .proof(ProofError(.keyDiffers, "the leaf is of another key")))
+          }
+          let level = try requirements.level(of: attestation)
+          guard AttestedUnlocking(attestation).bearsOut(offer.protection) else {
+            return .refused(index: index, .contradictsProtection)
+          }
+          records.append(KeyAttestationRecord(attestation, at: level, isOfListedApp: !requirements.packages.isEmpty))
+        } catch {
+          return .refused(index: index, .proof(error))
+        }
+      }
+      return .proven(records)
     }
   }
 
@@ -197,9 +221,40 @@ final class KeyProofs: Sendable {
   func judge<Response>(
     _ offered: OfferedAppAttest, by requirements: AttestationRequirements, at now: UnixTime, applicationID: String,
     for exchange: Exchange<Response>
-  ) async throws(RequestError) -> AppAttestVerdict {
+  ) async throws(RequestError) -> Result<VouchedKeys, KeyProofRefusal> {
     try await work(for: exchange, applicationID: applicationID) { [self] trusted in
-      verdict(on: offered, by: requirements, trusted, at: now)
+      let clientDataHash = sha256(offered.clientData)
+      do throws(ProofError) {
+        switch offered.proof {
+        case .attestation(let bytes):
+          guard !trusted.source.isAppAttestRefused(at: now) else { return .failure(.trustTooOld) }
+          var signatures = knownSignatures
+          defer { remember(signatures) }
+          let attestation = try AppAttestation.verify(
+            bytes, requirements.appAttest(clientDataHash: clientDataHash, keyID: offered.keyID),
+            anchors: trusted.anchors.appAttest, at: Int(now.seconds), requirements.encoding,
+            known: { certificate(of: $0, among: trusted.anchors.appAttest) }, &signatures)
+          let record = KeyAttestationRecord(
+            level: ProofLevel(try requirements.level(of: attestation)), app: attestation.appID, attestation.facts)
+          return .success(
+            VouchedKeys(
+              appAttest: AppAttestRecord(attestation), receipt: attestation.receipt, counter: 0, attestation: record))
+        case .assertion(let bytes, let key):
+          guard key.keyID == offered.keyID, let environment = AppAttestEnvironment(rawValue: key.environment) else {
+            return .failure(.unknownAppAttestKey)
+          }
+          let assertion = try AppAssertion(bytes)
+          try assertion.verify(by: key.publicKey, over: clientDataHash)
+          try assertion.check(appID: key.appID, previousCounter: nil)
+          try requirements.checkAppAttestKey(of: key.appID, in: environment)
+          let record = KeyAttestationRecord(
+            level: ProofLevel(try requirements.levelOfAppAttestKey()), app: key.appID,
+            AppAttestation.facts(ofKey: key.keyID, environment))
+          return .success(VouchedKeys(appAttest: key, counter: assertion.counter, attestation: record))
+        }
+      } catch {
+        return .failure(.proof(error))
+      }
     }
   }
 
@@ -220,78 +275,6 @@ final class KeyProofs: Sendable {
     }
   }
 
-  private func verdict(
-    on offered: OfferedAppAttest, by requirements: AttestationRequirements, _ trusted: Trusted, at now: UnixTime
-  ) -> AppAttestVerdict {
-    let clientDataHash = sha256(offered.clientData)
-    do throws(ProofError) {
-      switch offered.proof {
-      case .attestation(let bytes):
-        guard !trusted.source.isAppAttestRefused(at: now) else { return .refused(.trustTooOld) }
-        var signatures = knownSignatures
-        defer { remember(signatures) }
-        let attestation = try AppAttestation.verify(
-          bytes, requirements.appAttest(clientDataHash: clientDataHash, keyID: offered.keyID),
-          anchors: trusted.anchors.appAttest, at: Int(now.seconds), requirements.encoding,
-          known: { certificate(of: $0, among: trusted.anchors.appAttest) }, &signatures)
-        let record = KeyAttestationRecord(
-          level: ProofLevel(try requirements.level(of: attestation)), app: attestation.appID, attestation.facts)
-        return .vouched(
-          VouchedKeys(
-            appAttest: AppAttestRecord(attestation), receipt: attestation.receipt, counter: 0, attestation: record))
-      case .assertion(let bytes, let key):
-        guard key.keyID == offered.keyID, let environment = AppAttestEnvironment(rawValue: key.environment) else {
-          return .refused(.unknownAppAttestKey)
-        }
-        let assertion = try AppAssertion(bytes)
-        try assertion.verify(by: key.publicKey, over: clientDataHash)
-        try assertion.check(appID: key.appID, previousCounter: nil)
-        try requirements.checkAppAttestKey(of: key.appID, in: environment)
-        let record = KeyAttestationRecord(
-          level: ProofLevel(try requirements.levelOfAppAttestKey()), app: key.appID,
-          AppAttestation.facts(ofKey: key.keyID, environment))
-        return .vouched(VouchedKeys(appAttest: key, counter: assertion.counter, attestation: record))
-      }
-    } catch {
-      return .refused(.proof(error))
-    }
-  }
-
-  private func verdict(
-    on offered: [OfferedProof], by requirements: AttestationRequirements, signingInput: [UInt8], _ trusted: Trusted,
-    at now: UnixTime
-  ) -> KeyProofVerdict {
-    if let index = offered.firstIndex(where: { !$0.chain.isEmpty }), trusted.source.isRefused(at: now) {
-      return .refused(index: index, .trustTooOld)
-    }
-    var signatures = knownSignatures
-    defer { remember(signatures) }
-    let challenge = sha256(signingInput)
-    var records: [KeyAttestationRecord?] = []
-    for (index, offer) in offered.enumerated() {
-      guard !offer.chain.isEmpty else {
-        records.append(nil)
-        continue
-      }
-      do throws(ProofError) {
-        let attestation = try AndroidAttestation.verify(
-          try chain(of: offer, trusted), challenge: challenge, anchors: trusted.anchors,
-          revoked: trusted.revoked,
-          at: Int(now.seconds), requirements.encoding, &signatures)
-        guard attestation.isOf(p256Point: offer.publicKey.x963) else {
-          return .refused(index: index, .proof(ProofError(.keyDiffers, "the leaf is of another key")))
-        }
-        let level = try requirements.level(of: attestation)
-        guard AttestedUnlocking(attestation).bearsOut(offer.protection) else {
-          return .refused(index: index, .contradictsProtection)
-        }
-        records.append(KeyAttestationRecord(attestation, at: level, isOfListedApp: !requirements.packages.isEmpty))
-      } catch {
-        return .refused(index: index, .proof(error))
-      }
-    }
-    return .proven(records)
-  }
 }
 
 extension KeyProofs {

@@ -54,7 +54,7 @@ enum CallStep<Answer: CallAnswer>: Sendable {
   /// → `read`
   case read(SubjectQuery)
   /// → `found`
-  case find(PasskeyQuery)
+  case find(SubjectQuery)
   /// → `verified`, with the other signatures of this pass of the event loop
   case verify(SignatureCheck)
   /// → `verified`, on another thread: it takes long

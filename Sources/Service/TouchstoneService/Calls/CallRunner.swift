@@ -42,7 +42,7 @@ final class CallRunner<Machine: CallMachine>: SecretUser, @unchecked Sendable {
       exchange.context.verifications.add(check) { [self] isValid in verified(isValid) }
     case .verifyApart(let check):
       part = exchange.begin(.verify)
-      exchange.context.verifications.run(check, on: exchange.call.loop) { [self] isValid in
+      exchange.context.verifications.workers.run(check, on: exchange.call.loop) { [self] isValid in
         verified(isValid)
       }
     case .lock, .lockForVerdict, .permit, .permitChange, .wait, .hash, .unlock: performAtSecret(step)
@@ -115,7 +115,7 @@ final class CallRunner<Machine: CallMachine>: SecretUser, @unchecked Sendable {
     advance { machine, moment in machine.read(subject, at: moment) }
   }
 
-  private func find(_ query: PasskeyQuery) {
+  private func find(_ query: SubjectQuery) {
     part = exchange.begin(.read)
     service.records(query) { [self] result in
       if isOnLoop { found(result) } else { exchange.call.loop.execute { [self] in found(result) } }

@@ -7,28 +7,18 @@ internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// Calls the store with this completion.
-typealias StoreCall<Value> = (_ completion: @escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
-
-/// Waits for what the store hands to a completion.
-///
-/// The continuation is unsafe only in that a completion must run at most once, which `Store` promises. The store of a
-/// process that ends runs none.
-func storeResult<Value: Sendable>(of start: StoreCall<Value>) async -> Result<Value, StoreError> {
-  await withUnsafeContinuation { continuation in start { continuation.resume(returning: $0) } }
-}
-
 /// The part that all kinds of calls share: an event loop to return to, and a call to refuse.
 protocol CallExchange: Sendable {
   var incoming: any IncomingContext { get }
-  var context: LoopContext { get }
-  var caller: Caller { get }
-  var began: MonotonicTime { get }
-  /// `nil`: the call is not sampled.
-  var trace: CallTrace? { get }
+  var admitted: AdmittedCall { get }
 }
 
 extension CallExchange {
+  var context: LoopContext { admitted.context }
+  var caller: Caller { admitted.grants.caller }
+  var began: MonotonicTime { admitted.began }
+  var trace: CallTrace? { admitted.trace }
+
   /// The person's language: the call's `accept-language`.
   var language: Language {
     guard let wanted = incoming.metadata("accept-language") else { return .default }
@@ -108,28 +98,12 @@ extension CallExchange {
 /// A unary call.
 struct Exchange<Response: WireMessage>: CallExchange {
   let call: any IncomingCall
-  let context: LoopContext
-  let caller: Caller
-  let began: MonotonicTime
-  let trace: CallTrace?
-
-  init(_ call: any IncomingCall, _ admitted: AdmittedCall) {
-    self.call = call
-    (context, caller) = (admitted.context, admitted.grants.caller)
-    (began, trace) = (admitted.began, admitted.trace)
-  }
+  let admitted: AdmittedCall
 
   var incoming: any IncomingContext { call }
 
   /// Must be called on the call's event loop.
-  func answer(_ response: consuming Response) {
-    guard let bytes = encode(response) else { return }
-    trace?.end(.ok)
-    call.respond(bytes)
-  }
-
-  /// As `answer`, with metadata before it.
-  func answer(_ response: consuming Response, initialMetadata: Metadata) {
+  func answer(_ response: consuming Response, initialMetadata: Metadata = Metadata()) {
     guard let bytes = encode(response) else { return }
     trace?.end(.ok)
     call.respond(bytes, initialMetadata: initialMetadata)
@@ -139,16 +113,7 @@ struct Exchange<Response: WireMessage>: CallExchange {
 /// A call with several answers, or several messages both ways.
 struct StreamExchange<Response: WireMessage>: CallExchange {
   let stream: any IncomingStream
-  let context: LoopContext
-  let caller: Caller
-  let began: MonotonicTime
-  let trace: CallTrace?
-
-  init(_ stream: any IncomingStream, _ admitted: AdmittedCall) {
-    self.stream = stream
-    (context, caller) = (admitted.context, admitted.grants.caller)
-    (began, trace) = (admitted.began, admitted.trace)
-  }
+  let admitted: AdmittedCall
 
   var incoming: any IncomingContext { stream }
 

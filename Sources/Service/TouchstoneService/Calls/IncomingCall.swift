@@ -67,25 +67,17 @@ public protocol IncomingCall: IncomingContext {
   /// it takes no room from other calls until `stopWaiting`. Both may be called from any thread.
   func startWaiting()
   func stopWaiting()
-  func respond(_ message: [UInt8])
-  /// As `respond`, with metadata before the message.
+  /// A transport without metadata leaves it out.
   func respond(_ message: [UInt8], initialMetadata: Metadata)
 }
 
 extension IncomingCall {
-  /// A transport without metadata leaves it out.
-  public func respond(_ message: [UInt8], initialMetadata: Metadata) { respond(message) }
-
   /// A transport without a limit of running calls does nothing.
   public func startWaiting() {}
   public func stopWaiting() {}
 }
 
 extension RPCServerCall: IncomingCall {
-  public func respond(_ message: [UInt8]) {
-    respond(message, initialMetadata: Metadata())
-  }
-
   public func respond(_ message: [UInt8], initialMetadata: Metadata) {
     respond(message, initialMetadata: initialMetadata, trailingMetadata: Metadata())
   }
@@ -106,14 +98,10 @@ public protocol IncomingStream: IncomingContext {
   /// Ends the call with the status OK, after everything that was sent.
   func finish()
   /// Runs `body` once on the event loop if the call ends without the handler; at once if it has already ended.
-  func onCancel(_ body: @escaping @Sendable () -> Void)
-  /// Runs `body` once on the event loop when the caller's connection is about to end, and the call with it.
+  func onCancel(_ body: @escaping @Sendable (RPCCancellation) -> Void)
+  /// Runs `body` once on the event loop when the caller's connection is about to end, and the call with it. A transport
+  /// without connections does nothing.
   func onConnectionLeaving(_ body: @escaping @Sendable () -> Void)
-}
-
-extension IncomingStream {
-  /// A transport without connections does nothing.
-  public func onConnectionLeaving(_ body: @escaping @Sendable () -> Void) {}
 }
 
 extension RPCServerStream: IncomingStream {
@@ -123,9 +111,5 @@ extension RPCServerStream: IncomingStream {
 
   public func finish() {
     finish(trailingMetadata: Metadata())
-  }
-
-  public func onCancel(_ body: @escaping @Sendable () -> Void) {
-    onCancel { (_: RPCCancellation) in body() }
   }
 }

@@ -12,8 +12,7 @@ final class Reflection: Sendable {
 
   private let files = ProtoFiles.compiled
   private let services: [String]
-  private let streams = OpenStreams<ReflectionStream, ExactText>(
-    .init(all: maximumStreams, perCaller: maximumStreamsPerCaller), ownerOfCaller: ExactText.init)
+  private let streams = OpenStreams<ReflectionStream>(.init(all: maximumStreams, perCaller: maximumStreamsPerCaller))
 
   /// - Parameter services: the full names of the services.
   init(services: [String]) {
@@ -22,8 +21,8 @@ final class Reflection: Sendable {
 
   func open(_ exchange: StreamExchange<GRPCReflection.Response>) throws(RequestError) -> MethodTable.StreamEvents {
     let stream = ReflectionStream(reflection: self, exchange: exchange)
-    try streams.add(stream, of: ExactText(exchange.caller.identity), .caller(exchange.caller))
-    exchange.stream.onCancel { [streams] in streams.remove(stream) }
+    try streams.add(stream, of: .caller(exchange.caller.identity))
+    exchange.stream.onCancel { [streams] _ in streams.remove(stream) }
     exchange.stream.request(1)
     return { stream.take($0) }
   }

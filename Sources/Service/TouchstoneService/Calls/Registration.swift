@@ -72,7 +72,7 @@ extension TouchstoneService {
     let admission = Admission(to: method, of: self)
     let serve: MethodTable.UnaryHandler = { call, bytes in
       guard let admitted = admission.admit(call) else { return }
-      let exchange = Exchange<Response>(call, admitted)
+      let exchange = Exchange<Response>(call: call, admitted: admitted)
       exchange.refusingErrors { () throws(RequestError) in
         if let request = try admission.request(in: bytes, of: exchange, admitted) { try start(request, exchange) }
       }
@@ -88,7 +88,7 @@ extension TouchstoneService {
     let admission = Admission(to: method, of: self)
     let serve: MethodTable.ServerStreamingHandler = { stream, bytes in
       guard let admitted = admission.admit(stream) else { return MethodTable.noEvents }
-      let exchange = StreamExchange<Response>(stream, admitted)
+      let exchange = StreamExchange<Response>(stream: stream, admitted: admitted)
       return exchange.events { () throws(RequestError) in
         guard let request = try admission.request(in: bytes, of: exchange, admitted) else { return nil }
         return try handler(request, exchange)
@@ -107,7 +107,7 @@ extension TouchstoneService {
     let admission = Admission(to: method, of: self)
     let serve: MethodTable.BidirectionalHandler = { stream in
       guard let admitted = admission.admit(stream) else { return MethodTable.noEvents }
-      let exchange = StreamExchange<Response>(stream, admitted)
+      let exchange = StreamExchange<Response>(stream: stream, admitted: admitted)
       return exchange.events { () throws(RequestError) in try handler(exchange) }
     }
     methods.add(method.descriptor, .bidirectional(serve))

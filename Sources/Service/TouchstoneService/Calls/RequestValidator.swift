@@ -29,6 +29,13 @@ struct RequestValidator {
     self.violations = violations
   }
 
+  /// For a request about one profile.
+  init(_ applicationID: String, profileID: String) {
+    self.init()
+    application(applicationID)
+    identifier(profileID, "profile_id")
+  }
+
   mutating func refuse(_ field: String, _ reason: String) {
     guard violations.count < Self.maximumViolations else { return }
     violations.append(FieldViolation(field: prefix + field, reason: reason))

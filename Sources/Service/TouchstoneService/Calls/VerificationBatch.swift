@@ -13,7 +13,8 @@ final class VerificationBatch {
 
   private var checks: [SignatureCheck] = []
   private var completions: [Completion] = []
-  private let workers: VerificationWorkers
+  /// They also verify other kinds of signatures, one by one.
+  let workers: VerificationWorkers
 
   init(workers: VerificationWorkers) {
     self.workers = workers
@@ -23,11 +24,6 @@ final class VerificationBatch {
   func add(_ check: SignatureCheck, completion: @escaping Completion) {
     checks.append(check)
     completions.append(completion)
-  }
-
-  /// For a check of another kind. `completion` runs on the event loop.
-  func run(_ check: PasskeyCheck, on loop: any CallLoop, completion: @escaping Completion) {
-    workers.run(check, on: loop, completion: completion)
   }
 
   /// Verifies the collected signatures, in part here and in part on idle cores.
@@ -78,9 +74,9 @@ final class VerificationWorkers: Sendable {
   }
 
   /// On another thread, however idle the cores are: on the event loop, one check of a costly algorithm would delay
-  /// every call.
+  /// every call. `completion` runs on the event loop.
   func run(
-    _ check: PasskeyCheck, on loop: some CallLoop, completion: @escaping VerificationBatch.Completion
+    _ check: PasskeyCheck, on loop: any CallLoop, completion: @escaping VerificationBatch.Completion
   ) {
     queue.async {
       let isValid = check.isValid

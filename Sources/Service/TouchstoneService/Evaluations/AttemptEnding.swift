@@ -1,5 +1,6 @@
-// The end of an attempt: what is committed, and what is answered then.
+// The end of an attempt: the decision, and everything that becomes durable with it before the answer.
 
+internal import TouchstoneAttestation
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
@@ -95,75 +96,168 @@ extension CallEnding where Answer == AttemptAnswer {
   }
 }
 
-enum AttemptAnswer: CallAnswer {
-  case decided(DecidedAttempt)
-  case invalidContext(ServiceMeters.ContextRefusal)
+/// The decision on one attempt, its subject, and what a success grants. It is a class because each step passes it on.
+final class DecidedAttempt: Sendable {
+  let terms: AttemptTerms
+  let decision: AttemptDecision
+  private let sharedSubject: SharedRecord<Subject>
+  let time: UnixTime
+  /// `nil`: the attempt did not succeed.
+  let grant: Grant?
+  /// The secret's new verifier, if it gets one.
+  private let rehashed: [UInt8]?
+  /// True if an earlier step counted the attempt already.
+  private let isCounted: Bool
 
-  func send(by service: TouchstoneService, to exchange: Exchange<V1.SubmitAttemptResponse>) {
-    switch self {
-    case .decided(let attempt):
-      service.count(attempt, for: exchange)
-      exchange.answer(service.response(to: attempt, in: exchange))
-    case .invalidContext(let refusal):
-      service.meters.contextRefusals.count(refusal)
-      exchange.answer(
-        V1.SubmitAttemptResponse(.invalidContext, by: nil, on: .unspecified, in: exchange.language))
+  var subject: Subject {
+    _read { yield sharedSubject.value }
+  }
+
+  init(
+    _ decision: AttemptDecision, of subject: SharedRecord<Subject>, by terms: AttemptTerms, at now: UnixTime,
+    rehashed: [UInt8]? = nil, isCounted: Bool = false
+  ) {
+    self.terms = terms
+    self.decision = decision
+    sharedSubject = subject
+    self.time = now
+    self.rehashed = rehashed
+    self.isCounted = isCounted
+    grant = decision.outcome == .succeeded ? Grant(to: subject.value, by: terms, at: now) : nil
+  }
+
+  /// The decision of the policy on what the device or its caller sent.
+  convenience init(_ attempt: Attempt, of subject: SharedRecord<Subject>, by terms: AttemptTerms, at now: UnixTime) {
+    let facts = subject.value.facts(posture: terms.posture, now: now)
+    self.init(terms.policy.decide(AttemptFacts(facts, attempt: attempt)), of: subject, by: terms, at: now)
+  }
+
+  /// Must be durable before the answer.
+  var commitment: Commitment {
+    let (changes, note) = (changes, note)
+    guard grant == nil else {
+      return .changes(ChangeSet(changes: note.map { changes + [$0.change] } ?? changes, events: [event]))
     }
+    return .refusal(
+      ThrottledEvent(
+        event, answering: decision.told, about: terms.evaluation.countedName, isRequired: changesWhatLasts, on: changes,
+        beside: note))
+  }
+
+  /// The lock that began with the attempt.
+  var newLock: ServiceMeters.Lock? {
+    if let device = decision.device, device.isLockedOut, !subject.device.biometry.isLockedOut { return .device }
+    guard isCounted, decision.outcome == .lockedOut, let factor = terms.proof.factor else { return nil }
+    return ServiceMeters.Lock(factor)
+  }
+
+  /// True if the attempt changed a lasting count of a known profile. An evaluation's own count does not last: the
+  /// evaluation ends within minutes, and a caller may begin any number of them, also for invented names.
+  private var changesWhatLasts: Bool {
+    subject.profileID != nil && (isCounted || decision.device != nil || decision.secret != nil)
+  }
+
+  /// The device's posture, to be kept. A passkey is used on any device, so the posture beside it is not kept.
+  private var note: PostureNote? {
+    guard terms.proof.assertion == nil, decision.outcome != .invalidContext else { return nil }
+    return subject.note(
+      of: SeenPosture(
+        terms.posture, deviceModel: terms.deviceModel, seenAt: time, isProven: grant != nil && terms.proof.isByKey,
+        domainState: decision.baseline == nil ? decision.domainState : .unchanged))
+  }
+
+  private var changes: [Change] {
+    var changes = secretChanges
+    changes.reserveCapacity(Grant.mostChanges)
+    if let grant {
+      let assertion = terms.proof.assertion
+      changes += grant.changes(
+        subject, decision, provenFamily: terms.proof.isByKey ? terms.posture.platform.family : nil, assertion, at: time)
+      changes += counterChanges
+    } else {
+      // A failure counts on the device only while the binding is active (R10).
+      changes += terms.nameRequirements(of: subject, countingSecret: decision.secret != nil)
+    }
+    if let standing = decision.device {
+      var device = subject.device
+      device.settle(standing)
+      changes.append(.putDevice(device))
+    }
+    if let standing = decision.evaluation {
+      var record = subject.evaluation ?? EvaluationRecord(key: terms.evaluation.key)
+      record.standing = standing
+      changes.append(.putEvaluation(record))
+    }
+    return changes
+  }
+
+  /// Raises the counter of the passkey or of the App Attest key. If another replica took an assertion at the same time,
+  /// only one of the two commits succeeds.
+  private var counterChanges: [Change] {
+    guard terms.proof.assertion != nil || terms.appAssertion != nil, let binding = subject.binding else { return [] }
+    if let assertion = terms.proof.assertion { return assertion.counterChange(binding).map { [$0] } ?? [] }
+    guard let appAssertion = terms.appAssertion else { return [] }
+    return [
+      .raiseProofCounter(
+        bindingID: binding.bindingID, from: binding.proofCounter, to: appAssertion.assertion.counter)
+    ]
+  }
+
+  /// A refusal that depends on the secret's standing also requires that the standing is current. For a named profile,
+  /// its requirement does (`nameRequirements`).
+  private var secretChanges: [Change] {
+    guard case .secret(let secret) = terms.proof else { return [] }
+    guard let standing = decision.secret else { return subject.binding == nil ? [] : [.require(subject.profile)] }
+    let change = subject.secretHolder(of: secret.kind)
+      .change(to: standing, of: secret.kind, verifier: rehashed, at: time)
+    return change.map { [$0] } ?? []
+  }
+
+  private var event: EventDraft {
+    .evaluation(
+      EventDraft.EvaluationKind(decision.outcome), policy: terms.policy.name, applicationID: terms.applicationID,
+      subject: subject, reason: decision.cause?.auditName, code: decision.laError, factor: terms.proof.factor,
+      isCounted: isLockoutCounted, transaction: terms.evaluation.transaction, tokenID: grant?.singleUseTokenID,
+      isVouchedByApp: grant != nil && terms.appAssertion != nil,
+      hasSignCountBack: grant != nil && hasSignCountBack, caller: terms.caller, time: time)
+  }
+
+  /// A setting lets a passkey's login succeed all the same (R46).
+  private var hasSignCountBack: Bool {
+    guard let assertion = terms.proof.assertion, let binding = subject.binding else { return false }
+    return assertion.hasCountBack(binding)
+  }
+
+  /// `nil` if nothing is locked, or if only the device reported the lock.
+  private var isLockoutCounted: Bool? {
+    guard decision.outcome == .lockedOut, terms.proof.factor != nil else { return nil }
+    return decision.secret != nil || decision.device != nil
   }
 }
 
-extension TouchstoneService {
-  /// Once for each answer, because what was not committed is decided again.
-  fileprivate func count(_ attempt: DecidedAttempt, for exchange: Exchange<V1.SubmitAttemptResponse>) {
-    let terms = attempt.terms
-    if attempt.grant != nil { noteSuccess(for: exchange) }
-    terms.entry.meters.count(attemptBy: terms.proof.factor, attempt.decision.outcome)
-    if let verdict = attempt.decision.domainState { meters.verdictsOfAttempts.count(verdict) }
-    if let lock = attempt.newLock { lockBegan(lock, in: terms.applicationID, for: exchange) }
+extension AttemptTerms {
+  /// - Parameter countingSecret: the commit counts the attempt at the secret.
+  func nameRequirements(of subject: Subject, countingSecret: Bool = false) -> [Change] {
+    guard countingSecret, case .secret(let secret) = proof else {
+      return subject.nameRequirements(as: evaluation.subject)
+    }
+    return subject.nameRequirements(as: evaluation.subject, counting: subject.secretHolder(of: secret.kind))
+  }
+}
+
+extension AttemptProof {
+  fileprivate var isByKey: Bool {
+    if case .key = self { true } else { false }
   }
 
-  fileprivate func response(
-    to attempt: DecidedAttempt, in exchange: Exchange<V1.SubmitAttemptResponse>
-  ) -> V1.SubmitAttemptResponse {
-    let terms = attempt.terms
-    var response = V1.SubmitAttemptResponse(
-      attempt.decision, by: terms.proof.factor, on: terms.posture.biometryType, in: exchange.language)
-    if attempt.decision.outcome != .invalidContext {
-      let presentation = terms.policy.present(
-        terms.evaluation.prompt.titles, on: terms.posture, isFallbackVisible: attempt.decision.isFallbackVisible)
-      response.presentation = V1.Presentation(
-        presentation, localizedReason: terms.evaluation.prompt.localizedReason, in: exchange.language)
-    }
-    guard let grant = attempt.grant else { return response }
-    response.profileID = grant.profileID
-    if let claims = grant.claims {
-      response.token = keys.tokenSigner.sign(claims)
-      response.tokenExpiresAt = V1.Timestamp(UnixTime(seconds: claims.expiresAt))
-    }
-    return response
+  fileprivate var assertion: OfferedAssertion? {
+    if case .passkey(let assertion) = self { assertion } else { nil }
   }
 }
 
 extension AttemptDecision {
-  fileprivate static let invalidContext = AttemptDecision(outcome: .invalidContext, laError: .invalidContext)
-}
+  static let invalidContext = AttemptDecision(outcome: .invalidContext, laError: .invalidContext)
 
-extension V1.SubmitAttemptResponse {
-  /// The decision, and the message to the person (R20).
-  ///
-  /// - Parameter factor: the factor that was tried; `nil` for the device's report, or if no factor was checked.
-  fileprivate init(
-    _ decision: AttemptDecision, by factor: Factor?, on biometry: BiometryType, in language: @autoclosure () -> Language
-  ) {
-    self.init(
-      outcome: V1.Outcome(decision.outcome), laError: V1.LAError(decision.laError),
-      result: V1.Result(outcome: decision.outcome, code: decision.laError),
-      nextFactors: decision.nextFactors.map(V1.Factor.init), attemptsLeft: decision.attemptsLeft,
-      retryAfter: decision.retryAfter.map(V1.Duration.init),
-      domainState: V1.DomainStateVerdict(decision.domainState),
-      denial: decision.bindingDenial.map { V1.Denial($0, biometry: biometry, in: language()) })
-    if decision.outcome != .succeeded {
-      message = Message(decision, by: factor, biometry: biometry, in: language()).map(V1.LocalizedText.init)
-    }
-  }
+  /// The part of a refusal that the caller receives. Refusals are throttled by it.
+  var told: String { bindingDenial?.reason.rawValue ?? "\(outcome) \(laError?.rawValue ?? 0)" }
 }

@@ -9,7 +9,7 @@ internal import TouchstoneStore
 
 extension TouchstoneService {
   /// The evidence that the caller shows.
-  fileprivate enum Evidence: Sendable {
+  private enum Evidence: Sendable {
     case token(String)
     case primary(authenticatedAt: UnixTime)
 
@@ -45,15 +45,16 @@ extension TouchstoneService {
     var posture = DevicePosture.empty
     posture.domainState = request.domainState
     if let version = validator.osVersion(request.osVersion, "os_version", on: .iOS) { posture.osVersion = version }
-    let evidence: Evidence? =
-      switch request.evidence {
-      case .token(let token): validator.token(token)
-      case .primary(let primary):
-        .primary(
-          authenticatedAt: validator.authenticationTime(
-            primary, "primary", under: configuration.enrolment, at: clock()))
-      case nil: validator.noEvidence()
-      }
+    var evidence: Evidence?
+    switch request.evidence {
+    case .token(let token):
+      validator.text(token, "token", bytes: Self.tokenBytes)
+      evidence = .token(token)
+    case .primary(let primary):
+      evidence = .primary(
+        authenticatedAt: validator.authenticationTime(primary, "primary", under: configuration.enrolment, at: clock()))
+    case nil: validator.refuse("evidence", "is required: token or primary")
+    }
     try validator.finish()
     guard let evidence else { preconditionFailure("what is missing was refused above") }
     let terms = AcceptanceTerms(
@@ -122,8 +123,7 @@ extension TouchstoneService {
       try await confirm(for: exchange)
       return true
     }
-    let unchanged = Change.requireBinding(id: binding.bindingID, version: binding.version)
-    return try await commit(ChangeSet(changes: [unchanged] + noted, events: []), for: exchange)
+    return try await commit(ChangeSet(changes: [.require(binding)] + noted, events: []), for: exchange)
   }
 
   /// `nil` if support is told so already, or if the device was never seen.
@@ -131,17 +131,6 @@ extension TouchstoneService {
     guard var seen = binding.lastSeen, seen.domainState != .unchanged else { return nil }
     seen.domainState = .unchanged
     return .notePosture(bindingID: binding.bindingID, seen)
-  }
-
-  /// Returns if the binding changed since it was read.
-  private func refuse(
-    _ error: RequestError, _ binding: BindingRecord, _ exchange: Exchange<V1.AcceptDomainStateResponse>
-  ) async throws(RequestError) {
-    let event = EventDraft.binding(
-      .refused, binding, reason: error.reason, caller: exchange.caller, time: clock())
-    let refusal = ThrottledEvent(
-      event, about: binding.bindingID, on: [.requireBinding(id: binding.bindingID, version: binding.version)])
-    try await refuse(error, recording: refusal, for: exchange)
   }
 }
 
@@ -163,17 +152,5 @@ extension RequestError {
         Denial.Reason.domainStateRequired.rawValue,
         "domain_state: a device of the binding's platform has none at this os_version", nil)
     }
-  }
-}
-
-extension RequestValidator {
-  fileprivate mutating func token(_ token: String) -> TouchstoneService.Evidence? {
-    text(token, "token", bytes: TouchstoneService.tokenBytes)
-    return .token(token)
-  }
-
-  fileprivate mutating func noEvidence() -> TouchstoneService.Evidence? {
-    refuse("evidence", "is required: token or primary")
-    return nil
   }
 }

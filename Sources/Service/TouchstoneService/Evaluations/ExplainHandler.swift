@@ -46,7 +46,8 @@ extension TouchstoneService {
       var facts = DiagnosisFacts(of: binding, device: device.biometry, profile: profile, policies, now: now)
       if let posture { facts.report = .present(posture) }
       guard facts.report != nil || binding.passkey != nil else {
-        try await refuseUnseen(binding, exchange)
+        let error = RequestError.notFound("the binding's device was not seen yet; send begin.posture")
+        try await refuse(error, because: RequestError.Reason.notFound, binding, exchange)
         continue
       }
       var response = explain(terms, facts, exchange)
@@ -56,16 +57,6 @@ extension TouchstoneService {
       return response
     }
     throw .tooManyRounds
-  }
-
-  /// Returns if the binding changed since it was read.
-  private func refuseUnseen(_ binding: BindingRecord, _ exchange: Explaining) async throws(RequestError) {
-    let event = EventDraft.binding(
-      .refused, binding, reason: RequestError.Reason.notFound, caller: exchange.caller, time: clock())
-    let refusal = ThrottledEvent(
-      event, about: binding.bindingID, on: [.requireBinding(id: binding.bindingID, version: binding.version)])
-    try await refuse(
-      .notFound("the binding's device was not seen yet; send begin.posture"), recording: refusal, for: exchange)
   }
 
   /// Without a subject there is no person to diagnose.

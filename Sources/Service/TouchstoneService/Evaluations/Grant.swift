@@ -117,6 +117,10 @@ extension TokenUse {
 }
 
 extension Change {
+  static func require(_ binding: BindingRecord) -> Change {
+    .requireBinding(id: binding.bindingID, version: binding.version)
+  }
+
   static func require(_ profile: ProfileRecord) -> Change {
     .requireProfile(
       applicationID: profile.applicationID, profileID: profile.profileID, version: profile.version)

@@ -1,4 +1,4 @@
-// SubmitAttempt: validates the request, opens the evaluation, and starts the flow of the factor.
+// SubmitAttempt: validates the request, opens the evaluation, starts the flow of the factor, and answers its end.
 
 internal import DispatchRPC
 internal import TouchstoneAttestation
@@ -114,5 +114,76 @@ extension TouchstoneService {
 extension V1.SubmitAttemptRequest.Attempt {
   fileprivate var isByPasskey: Bool {
     if case .passkey = self { true } else { false }
+  }
+}
+
+// MARK: The answer
+
+enum AttemptAnswer: CallAnswer {
+  case decided(DecidedAttempt)
+  case invalidContext(ServiceMeters.ContextRefusal)
+
+  func send(by service: TouchstoneService, to exchange: Exchange<V1.SubmitAttemptResponse>) {
+    switch self {
+    case .decided(let attempt):
+      service.count(attempt, for: exchange)
+      exchange.answer(service.response(to: attempt, in: exchange))
+    case .invalidContext(let refusal):
+      service.meters.contextRefusals.count(refusal)
+      exchange.answer(
+        V1.SubmitAttemptResponse(.invalidContext, by: nil, on: .unspecified, in: exchange.language))
+    }
+  }
+}
+
+extension TouchstoneService {
+  /// Once for each answer, because what was not committed is decided again.
+  fileprivate func count(_ attempt: DecidedAttempt, for exchange: Exchange<V1.SubmitAttemptResponse>) {
+    let terms = attempt.terms
+    if attempt.grant != nil { noteSuccess(for: exchange) }
+    terms.entry.meters.count(attemptBy: terms.proof.factor, attempt.decision.outcome)
+    if let verdict = attempt.decision.domainState { meters.verdictsOfAttempts.count(verdict) }
+    if let lock = attempt.newLock { lockBegan(lock, in: terms.applicationID, for: exchange) }
+  }
+
+  fileprivate func response(
+    to attempt: DecidedAttempt, in exchange: Exchange<V1.SubmitAttemptResponse>
+  ) -> V1.SubmitAttemptResponse {
+    let terms = attempt.terms
+    var response = V1.SubmitAttemptResponse(
+      attempt.decision, by: terms.proof.factor, on: terms.posture.biometryType, in: exchange.language)
+    if attempt.decision.outcome != .invalidContext {
+      let presentation = terms.policy.present(
+        terms.evaluation.prompt.titles, on: terms.posture, isFallbackVisible: attempt.decision.isFallbackVisible)
+      response.presentation = V1.Presentation(
+        presentation, localizedReason: terms.evaluation.prompt.localizedReason, in: exchange.language)
+    }
+    guard let grant = attempt.grant else { return response }
+    response.profileID = grant.profileID
+    if let claims = grant.claims {
+      response.token = keys.tokenSigner.sign(claims)
+      response.tokenExpiresAt = V1.Timestamp(UnixTime(seconds: claims.expiresAt))
+    }
+    return response
+  }
+}
+
+extension V1.SubmitAttemptResponse {
+  /// The decision, and the message to the person (R20).
+  ///
+  /// - Parameter factor: the factor that was tried; `nil` for the device's report, or if no factor was checked.
+  fileprivate init(
+    _ decision: AttemptDecision, by factor: Factor?, on biometry: BiometryType, in language: @autoclosure () -> Language
+  ) {
+    self.init(
+      outcome: V1.Outcome(decision.outcome), laError: V1.LAError(decision.laError),
+      result: V1.Result(outcome: decision.outcome, code: decision.laError),
+      nextFactors: decision.nextFactors.map(V1.Factor.init), attemptsLeft: decision.attemptsLeft,
+      retryAfter: decision.retryAfter.map(V1.Duration.init),
+      domainState: V1.DomainStateVerdict(decision.domainState),
+      denial: decision.bindingDenial.map { V1.Denial($0, biometry: biometry, in: language()) })
+    if decision.outcome != .succeeded {
+      message = Message(decision, by: factor, biometry: biometry, in: language()).map(V1.LocalizedText.init)
+    }
   }
 }

@@ -55,7 +55,8 @@ final class StorePermits: Sendable {
 
   private struct Waiter: Sendable {
     let tenant: FairShares.Tenant
-    let granted: @Sendable (StorePermit) -> Void
+    let call: any IncomingContext
+    let continuation: UnsafeContinuation<Result<StorePermit, RequestError>, Never>
   }
 
   init(_ kind: Kind) {
@@ -65,39 +66,33 @@ final class StorePermits: Sendable {
         permits: kind.permits, permitsPerApplication: kind.permitsPerApplication, waiting: kind.waiting))
   }
 
-  /// Runs `granted` with a permit, now or later, on any thread. If too many wait, throws RESOURCE_EXHAUSTED.
-  func take(
-    for caller: Caller, applicationID: String, granted: @escaping @Sendable (StorePermit) -> Void
-  ) throws(RequestError) {
+  /// Waits for a permit. Throws RESOURCE_EXHAUSTED if too many wait. If the caller is gone when the permit comes, the
+  /// permit goes to the next call at once.
+  func permit(
+    for call: any IncomingContext, of caller: Caller, applicationID: String
+  ) async throws(RequestError) -> StorePermit {
+    guard !call.isCancelled else { throw .callerIsGone }
     let tenant = FairShares.Tenant(caller: Array(caller.identity.utf8), application: Array(applicationID.utf8))
-    let waiter = Waiter(tenant: tenant, granted: granted)
-    switch permits.withLock({ $0.enter(waiter, for: tenant) }) {
-    case .permitted: granted(StorePermit(of: tenant, from: self))
-    case .waiting: break
-    case .refused(let limit): throw .noPermit(for: caller, kind, limit)
+    let result: Result<StorePermit, RequestError> = await withUnsafeContinuation { continuation in
+      let waiter = Waiter(tenant: tenant, call: call, continuation: continuation)
+      switch permits.withLock({ $0.enter(waiter, for: tenant) }) {
+      case .permitted: continuation.resume(returning: .success(StorePermit(of: tenant, from: self)))
+      case .waiting: break
+      case .refused(let limit): continuation.resume(returning: .failure(.noPermit(for: caller, kind, limit)))
+      }
     }
+    return try result.get()
   }
 
   /// Waits for a permit for a unary call. From now until the permit ends, the call takes no room from calls that have
-  /// no such queue. If its caller is gone when the permit comes, the permit goes to the next call at once.
+  /// no such queue.
   func permit<Response>(
     for exchange: Exchange<Response>, applicationID: String
   ) async throws(RequestError) -> StorePermit {
     let call = exchange.call
     call.startWaiting()
-    let result: Result<StorePermit, RequestError> = await withUnsafeContinuation { continuation in
-      do throws(RequestError) {
-        try take(for: exchange.caller, applicationID: applicationID) { permit in
-          let isWanted = !call.isCancelled
-          if !isWanted { permit.end() }
-          continuation.resume(returning: isWanted ? .success(permit) : .failure(.callerIsGone))
-        }
-      } catch {
-        continuation.resume(returning: .failure(error))
-      }
-    }
     do throws(RequestError) {
-      let permit = try result.get()
+      let permit = try await permit(for: call, of: exchange.caller, applicationID: applicationID)
       permit.ends(waitOf: call)
       return permit
     } catch {
@@ -106,13 +101,23 @@ final class StorePermits: Sendable {
     }
   }
 
+  /// A permit became free, so one waiting call may take it.
   fileprivate func end(_ tenant: FairShares.Tenant) {
-    let next = permits.withLock { permits in
+    var leaving = tenant
+    while let next = leave(leaving) {
+      guard next.call.isCancelled else {
+        return next.continuation.resume(returning: .success(StorePermit(of: next.tenant, from: self)))
+      }
+      next.continuation.resume(returning: .failure(.callerIsGone))
+      leaving = next.tenant
+    }
+  }
+
+  private func leave(_ tenant: FairShares.Tenant) -> Waiter? {
+    permits.withLock { permits in
       permits.leave(tenant)
-      // A permit became free, so one waiting item may take it.
       return permits.next()
     }
-    if let next { next.granted(StorePermit(of: next.tenant, from: self)) }
   }
 }
 

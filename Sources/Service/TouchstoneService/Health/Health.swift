@@ -11,19 +11,12 @@ internal import TouchstoneStore
 final class Health: Sendable {
   /// Each watch is an idle stream. Load balancers have one for each connection.
   static let maximumWatchers = 1_024
-  /// The protocol is open to every peer. Callers behind one proxy share its address, so only strangers are counted by
-  /// it.
+  /// The protocol is open to every peer.
   static let maximumStrangersPerPeer = 64
 
-  /// Whose watches are counted together.
-  private enum Owner: Hashable {
-    case caller(String)
-    case strangers(SocketAddress)
-  }
-
   private let machine = Mutex(HealthStateMachine())
-  private let watchers = OpenStreams<HealthWatcher, Owner>(
-    .init(all: maximumWatchers, strangersPerGroup: maximumStrangersPerPeer), ownerOfCaller: Owner.caller)
+  private let watchers = OpenStreams<HealthWatcher>(
+    .init(all: maximumWatchers, strangersPerGroup: maximumStrangersPerPeer))
   private let store: any Store
   private let timer: any DelayedExecutor
   private let logger: Logger
@@ -99,10 +92,10 @@ final class Health: Sendable {
     _ service: String, on exchange: StreamExchange<GRPCHealth.CheckResponse>, initialMetadata: Metadata
   ) throws(RequestError) -> MethodTable.StreamEvents {
     let watcher = HealthWatcher(service: service, health: self, exchange: exchange)
-    let owner: Owner =
-      exchange.stream.admittedCaller.map { .caller($0) } ?? .strangers(exchange.stream.peer.address.subscriber)
-    try watchers.add(watcher, of: owner, .peer)
-    exchange.stream.onCancel { [watchers] in watchers.remove(watcher) }
+    let stream = exchange.stream
+    try watchers.add(
+      watcher, of: stream.admittedCaller.map(StreamOwner.caller) ?? .strangers(stream.peer.address.subscriber))
+    stream.onCancel { [watchers] _ in watchers.remove(watcher) }
     exchange.stream.accept(initialMetadata)
     watcher.tell()
     return { event in

@@ -1,4 +1,4 @@
-// The counters of the handlers, apart from those that belong to one policy.
+// The counters of the handlers, and those of one policy's evaluations.
 
 internal import DispatchRPC
 internal import TouchstoneMetrics
@@ -30,8 +30,9 @@ final class ServiceMeters: Sendable {
   let bindingsRevoked: CounterTable<Revocation>
   let introspections: CounterTable<Introspection>
   let callerRefusals: CounterTable<AccessRefusal>
-  let oldSecrets: OldSecretMeters
-  let consumptions: ConsumptionMeters
+  let oldSecrets: CounterTable<OldSecret>
+  /// The answers of ConsumeToken; `nil`: the token was consumed.
+  let consumptions: CounterTable<TokenRefusal?>
   let refusals: RefusalMeters
   let store: StoreMeters
   private let sharedDevices: Counter
@@ -42,14 +43,21 @@ final class ServiceMeters: Sendable {
     lockouts = CounterTable(.lockouts, of: metrics) { $0.rawValue }
     denials = CounterTable(.evaluationDenials, of: metrics) { $0.rawValue }
     contextRefusals = CounterTable(.contextRefusals, of: metrics) { $0.rawValue }
-    verdictsOfBegin = Self.verdicts("begin", metrics)
-    verdictsOfAttempts = Self.verdicts("attempt", metrics)
+    func verdicts(_ call: String) -> CounterTable<DomainStateVerdict> {
+      CounterTable(DomainStateVerdict.allCases) { metrics.counter(.domainStateVerdicts, call, $0.metricName) }
+    }
+    verdictsOfBegin = verdicts("begin")
+    verdictsOfAttempts = verdicts("attempt")
     bindingsCreated = CounterTable(.bindingsCreated, of: metrics) { $0.name }
     bindingsRevoked = CounterTable(.bindingsRevoked, of: metrics) { $0.rawValue }
     introspections = CounterTable(.tokenIntrospections, of: metrics) { $0.rawValue }
     callerRefusals = CounterTable(.callerRefusals, of: metrics) { $0.rawValue }
-    oldSecrets = OldSecretMeters(metrics)
-    consumptions = ConsumptionMeters(metrics)
+    oldSecrets = CounterTable(OldSecret.all) {
+      metrics.counter(.oldSecretChecks, $0.factor.settingName, $0.isRight ? "right" : "wrong")
+    }
+    consumptions = CounterTable([nil] + TokenRefusal.allCases.map(Optional.some)) {
+      metrics.counter(.tokenConsumptions, $0?.rawValue ?? "CONSUMED")
+    }
     refusals = RefusalMeters(metrics)
     store = StoreMeters(metrics)
     sharedDevices = metrics.counter(.sharedDevices)
@@ -69,46 +77,16 @@ final class ServiceMeters: Sendable {
   func hashed(since began: MonotonicTime) {
     secretHash.record((MonotonicTime.now() - began).wholeNanoseconds)
   }
-
-  private static func verdicts(_ call: String, _ metrics: MetricRegistry) -> CounterTable<DomainStateVerdict> {
-    CounterTable(DomainStateVerdict.allCases) { metrics.counter(.domainStateVerdicts, call, $0.metricName) }
-  }
 }
 
-/// The old secrets by which SetSecret and RemoveSecret are called: guesses at them are in no attempt's counter.
-struct OldSecretMeters: Sendable {
-  enum Result: String, CaseIterable, Sendable { case right, wrong }
+/// The old secret by which SetSecret or RemoveSecret is called: guesses at it are in no attempt's counter.
+struct OldSecret: Hashable {
+  /// Passcode or gesture.
+  var factor: Factor
+  var isRight: Bool
 
-  private let passcodes: CounterTable<Result>
-  private let gestures: CounterTable<Result>
-
-  init(_ metrics: MetricRegistry) {
-    func table(_ factor: Factor) -> CounterTable<Result> {
-      CounterTable(Result.allCases) { metrics.counter(.oldSecretChecks, factor.settingName, $0.rawValue) }
-    }
-    (passcodes, gestures) = (table(.passcode), table(.gesture))
-  }
-
-  /// - Parameter factor: passcode or gesture.
-  func count(_ result: Result, of factor: Factor) {
-    (factor == .gesture ? gestures : passcodes).count(result)
-  }
-}
-
-/// The answers of ConsumeToken.
-struct ConsumptionMeters: Sendable {
-  private let consumed: Counter
-  private let refused: CounterTable<TokenRefusal>
-
-  init(_ metrics: MetricRegistry) {
-    consumed = metrics.counter(.tokenConsumptions, "CONSUMED")
-    refused = CounterTable(.tokenConsumptions, of: metrics) { $0.rawValue }
-  }
-
-  /// - Parameter refusal: `nil`: the token was consumed.
-  func count(_ refusal: TokenRefusal?) {
-    guard let refusal else { return consumed.increment() }
-    refused.count(refusal)
+  fileprivate static let all = [Factor.passcode, .gesture].flatMap { factor in
+    [true, false].map { OldSecret(factor: factor, isRight: $0) }
   }
 }
 
@@ -176,5 +154,81 @@ extension DomainStateVerdict {
     case .changed: "changed"
     case .changedWithOS: "changed_with_os"
     }
+  }
+}
+
+/// A policy's counters, made when the policy is configured. They hang on the policy's entry, so that an attempt looks
+/// up none.
+struct PolicyMeters: Sendable {
+  enum Result: String, CaseIterable, Sendable {
+    case opened
+    case denied
+    case invalidated
+  }
+
+  private let results: [Counter]
+  /// By factor, then by outcome.
+  private let attempts: [[Counter]]
+
+  init(_ policy: EvaluationPolicy, _ metrics: MetricRegistry) {
+    results = Result.allCases.map { metrics.counter(.evaluations, policy.name, $0.rawValue) }
+    func outcomes(_ factor: String) -> [Counter] {
+      Outcome.allCases.map { metrics.counter(.attempts, policy.name, factor, $0.metricName) }
+    }
+    let others = outcomes("other")
+    let ofFactors = Factor.allCases.map { policy.factors.contains($0) ? outcomes($0.settingName) : others }
+    // A factor's raw value is its place; 0 is none.
+    attempts = [outcomes("none")] + ofFactors
+  }
+
+  func count(_ result: Result) {
+    switch result {
+    case .opened: results[0].increment()
+    case .denied: results[1].increment()
+    case .invalidated: results[2].increment()
+    }
+  }
+
+  /// - Parameter factor: `nil` for a report of the device.
+  func count(attemptBy factor: Factor?, _ outcome: Outcome) {
+    attempts[Int(factor?.rawValue ?? 0)][Int(outcome.rawValue) - 1].increment()
+  }
+}
+
+extension Outcome {
+  fileprivate var metricName: String {
+    switch self {
+    case .succeeded: "succeeded"
+    case .tryAgain: "try_again"
+    case .failed: "failed"
+    case .canceled: "canceled"
+    case .fallback: "fallback"
+    case .lockedOut: "locked_out"
+    case .factorRequired: "factor_required"
+    case .invalidContext: "invalid_context"
+    }
+  }
+}
+
+/// One counter for each case, made at once, so that each series is there from the start.
+struct CounterTable<Key: Hashable & Sendable>: Sendable {
+  private let counters: [Key: Counter]
+
+  /// - Parameter counter: makes a case's counter.
+  init(_ keys: some Sequence<Key>, counter: (Key) -> Counter) {
+    counters = Dictionary(uniqueKeysWithValues: keys.map { ($0, counter($0)) })
+  }
+
+  func count(_ key: Key) {
+    counters[key]?.increment()
+  }
+}
+
+extension CounterTable where Key: CaseIterable {
+  /// For a family with one label.
+  ///
+  /// - Parameter name: the label's value.
+  init(_ family: MetricFamily, of metrics: MetricRegistry, name: (Key) -> String) {
+    self.init(Key.allCases) { metrics.counter(family, name($0)) }
   }
 }

@@ -110,7 +110,9 @@ struct PasskeyAttempt: AttemptMachine {
   }
 
   private func find(evaluation: ExpiringKey?) -> Step {
-    .find(PasskeyQuery(digest: assertion.digest, applicationID: terms.applicationID, evaluation: evaluation))
+    .find(
+      SubjectQuery(
+        named: .bearer, digest: assertion.digest, applicationID: terms.applicationID, evaluation: evaluation))
   }
 
   mutating func read(_ subject: SharedRecord<Subject>, at moment: Moment) -> Step {
@@ -254,4 +256,20 @@ extension OfferedAssertion {
     passkey.isBackedUp = isBackedUp
     return passkey
   }
+}
+
+extension P256PublicKey {
+  /// P-256's generator (SEC 2, section 2.4.2), as a key is stored: a valid point, so that importing it and a check
+  /// against it take as long as any other. The check's result is never used.
+  static let dummyBytes: [UInt8] = {
+    let x: [UInt8] = [
+      0x6B, 0x17, 0xD1, 0xF2, 0xE1, 0x2C, 0x42, 0x47, 0xF8, 0xBC, 0xE6, 0xE5, 0x63, 0xA4, 0x40, 0xF2,
+      0x77, 0x03, 0x7D, 0x81, 0x2D, 0xEB, 0x33, 0xA0, 0xF4, 0xA1, 0x39, 0x45, 0xD8, 0x98, 0xC2, 0x96,
+    ]
+    let y: [UInt8] = [
+      0x4F, 0xE3, 0x42, 0xE2, 0xFE, 0x1A, 0x7F, 0x9B, 0x8E, 0xE7, 0xEB, 0x4A, 0x7C, 0x0F, 0x9E, 0x16,
+      0x2B, 0xCE, 0x33, 0x57, 0x6B, 0x31, 0x5E, 0xCE, 0xCB, 0xB6, 0x40, 0x68, 0x37, 0xBF, 0x51, 0xF5,
+    ]
+    return [0x04] + x + y
+  }()
 }

@@ -15,12 +15,6 @@ struct OfferedPasskey: Sendable {
   var transports: [String]
 }
 
-/// The result of judging a registration.
-enum PasskeyVerdict: Sendable {
-  case proven(PasskeyRecord, signCount: UInt32)
-  case refused(KeyProofRefusal)
-}
-
 extension RequestValidator {
   static let passkeyField = "passkey"
   private static let attestationObjectBytes = 1...PasskeyRegistration.maximumBytes
@@ -55,13 +49,13 @@ extension EnrolmentFlow {
       passkey, by: requirements, signingInput: ticket.signingInput(applicationID: request.applicationID),
       isConditional: ticket.isConditional, at: service.clock(), applicationID: request.applicationID, for: exchange)
     switch verdict {
-    case .proven(let passkey, let signCount):
+    case .success(let (passkey, signCount)):
       for round in DecisionRound.all {
         let records = try await enrolmentRecords(onDevice: passkey.deviceID)
         if let response = try await decide(records, passkey, signCount: signCount, in: round) { return response }
       }
       throw .tooManyRounds
-    case .refused(let refusal):
+    case .failure(let refusal):
       try await refuse(refusal.error(field: RequestValidator.passkeyField), reason: refusal.reason)
     }
   }
@@ -121,7 +115,7 @@ extension KeyProofs {
   func judge<Response>(
     _ offered: OfferedPasskey, by requirements: AttestationRequirements, signingInput: [UInt8], isConditional: Bool,
     at now: UnixTime, applicationID: String, for exchange: Exchange<Response>
-  ) async throws(RequestError) -> PasskeyVerdict {
+  ) async throws(RequestError) -> Result<(PasskeyRecord, signCount: UInt32), KeyProofRefusal> {
     try await work(for: exchange, applicationID: applicationID) { trusted in
       do throws(ProofError) {
         let registration = try PasskeyRegistration.verify(
@@ -133,14 +127,16 @@ extension KeyProofs {
         guard
           registration.android == nil || !trusted.source.isRefused(at: now),
           !registration.restsOnAuthenticatorRoots || !trusted.source.areAuthenticatorsRefused(at: now)
-        else { return .refused(.trustTooOld) }
+        else { return .failure(.trustTooOld) }
         try Self.checkKey(of: registration)
         let level = try requirements.level(of: registration)
-        return .proven(
-          PasskeyRecord(registration, at: level, rpID: requirements.passkeys?.rpID ?? "", offered.transports),
-          signCount: registration.signCount)
+        return .success(
+          (
+            PasskeyRecord(registration, at: level, rpID: requirements.passkeys?.rpID ?? "", offered.transports),
+            registration.signCount
+          ))
       } catch {
-        return .refused(.proof(error))
+        return .failure(.proof(error))
       }
     }
   }

@@ -20,9 +20,7 @@ extension TouchstoneService {
     _ passkey: V1.NewPasskey, _ request: V1.BeginBindingRequest, _ exchange: Exchange<V1.BeginBindingResponse>
   ) async throws(RequestError) -> V1.BeginBindingResponse {
     let now = clock()
-    var validator = RequestValidator()
-    validator.application(request.applicationID)
-    validator.identifier(request.profileID, "profile_id")
+    var validator = RequestValidator(request.applicationID, profileID: request.profileID)
     if !request.deviceID.isEmpty { validator.refuse("device_id", "is not taken for a passkey, which has no device") }
     validator.visibleText(passkey.userName, "passkey.user_name", bytes: 1...Self.nameBytes)
     validator.visibleText(passkey.displayName, "passkey.display_name", bytes: 0...Self.nameBytes)

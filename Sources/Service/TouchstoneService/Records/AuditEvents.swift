@@ -1,6 +1,7 @@
 // The events of the audit log, and their names (R41). No event contains a secret, a signature, a token or a domain
 // state.
 
+internal import DispatchRPC
 internal import Encodings
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
@@ -49,7 +50,7 @@ extension EventDraft {
     if let factor { details.append(EventDetail(key: "factor", value: factor.settingName)) }
     if let reason { details.append(EventDetail(key: "reason", value: reason)) }
     if let code { details.append(EventDetail(key: "la_error", value: "\(code.rawValue)")) }
-    if let transaction { details.append(.transaction(digest: transaction.digest)) }
+    if let transaction { details.append(.transaction(transaction.digest)) }
     if let tokenID { details.append(.tokenID(tokenID)) }
     if isVouchedByApp { details.append(EventDetail(key: "app_assertion", value: "verified")) }
     if hasSignCountBack { details.append(EventDetail(key: "sign_count", value: "not_grown")) }
@@ -73,13 +74,10 @@ extension EventDraft {
     _ kind: BindingKind, applicationID: String, profileID: String, deviceID: String, bindingID: String = "",
     reason: String? = nil, statedReason: String? = nil, evidence: String? = nil, caller: Caller, time: UnixTime
   ) -> EventDraft {
-    var details: [EventDetail] = []
-    if let reason { details.append(EventDetail(key: "reason", value: reason)) }
-    if let statedReason { details.append(.statedReason(statedReason)) }
-    if let evidence { details.append(EventDetail(key: "evidence", value: evidence)) }
-    return EventDraft(
-      time: time, kind: kind.rawValue, applicationID: applicationID, profileID: profileID, deviceID: deviceID,
-      bindingID: bindingID, caller: caller.identity, details: details)
+    EventDraft(
+      kind.rawValue, applicationID: applicationID, profileID: profileID, deviceID: deviceID, bindingID: bindingID,
+      caller: caller, time: time,
+      EventDetail("reason", reason), statedReason.map(EventDetail.statedReason), EventDetail("evidence", evidence))
   }
 
   static func binding(
@@ -109,31 +107,22 @@ extension EventDraft {
     _ kind: SecretKind, _ factor: Factor, _ profile: ProfileName, authority: String? = nil, reason: String? = nil,
     statedReason: String? = nil, caller: Caller, time: UnixTime
   ) -> EventDraft {
-    var details = [EventDetail(key: "factor", value: factor.settingName)]
-    if let authority { details.append(EventDetail(key: "authority", value: authority)) }
-    if let reason { details.append(EventDetail(key: "reason", value: reason)) }
-    if let statedReason { details.append(.statedReason(statedReason)) }
-    return EventDraft(
-      time: time, kind: kind.rawValue, applicationID: profile.applicationID, profileID: profile.profileID,
-      caller: caller.identity, details: details)
+    EventDraft(
+      kind.rawValue, applicationID: profile.applicationID, profileID: profile.profileID, caller: caller, time: time,
+      EventDetail("factor", factor.settingName), EventDetail("authority", authority), EventDetail("reason", reason),
+      statedReason.map(EventDetail.statedReason))
   }
 
   /// Returns the event for settings as they are from now on.
   static func settingsChanged(
     _ settings: UnlockSettings, _ profile: ProfileName, statedReason: String?, caller: Caller, time: UnixTime
   ) -> EventDraft {
-    let switches: [(Factor, Bool)] = [
-      (.biometry, settings.isBiometryEnabled), (.gesture, settings.isGestureEnabled),
-      (.passcode, settings.isPasscodeEnabled),
-    ]
-    var details = switches.map { EventDetail(key: $0.settingName, value: $1 ? "on" : "off") }
-    if let preferred = settings.preferred {
-      details.append(EventDetail(key: "preferred", value: preferred.settingName))
-    }
-    if let statedReason { details.append(.statedReason(statedReason)) }
+    func detail(_ factor: Factor, _ isOn: Bool) -> EventDetail? { EventDetail(factor.settingName, isOn ? "on" : "off") }
     return EventDraft(
-      time: time, kind: "settings.changed", applicationID: profile.applicationID, profileID: profile.profileID,
-      caller: caller.identity, details: details)
+      "settings.changed", applicationID: profile.applicationID, profileID: profile.profileID, caller: caller,
+      time: time, detail(.biometry, settings.isBiometryEnabled), detail(.gesture, settings.isGestureEnabled),
+      detail(.passcode, settings.isPasscodeEnabled), EventDetail("preferred", settings.preferred?.settingName),
+      statedReason.map(EventDetail.statedReason))
   }
 
   enum TokenKind: String {
@@ -147,21 +136,18 @@ extension EventDraft {
     _ kind: TokenKind, _ token: TouchstoneService.GenuineToken?, applicationID: String, reason: String? = nil,
     caller: Caller, time: UnixTime
   ) -> EventDraft {
-    var details: [EventDetail] = []
-    if let token { details.append(.tokenID(token.claims.tokenID)) }
-    if let reason { details.append(EventDetail(key: "reason", value: reason)) }
     let named = token?.isHolderErased == false ? token?.claims : nil
-    if let digest = named?.transactionDigest { details.append(.transaction(digest: digest)) }
     return EventDraft(
-      time: time, kind: kind.rawValue, applicationID: applicationID, profileID: named?.subject ?? "",
-      bindingID: named?.bindingID ?? "", caller: caller.identity, details: details)
+      kind.rawValue, applicationID: applicationID, profileID: named?.subject ?? "", bindingID: named?.bindingID ?? "",
+      caller: caller, time: time, (token?.claims.tokenID).map(EventDetail.tokenID), EventDetail("reason", reason),
+      named?.transactionDigest.map(EventDetail.transaction))
   }
 
   /// Names no profile, because an unknown one may have been erased.
   static func unknownProfile(applicationID: String, caller: Caller, time: UnixTime) -> EventDraft {
     EventDraft(
-      time: time, kind: "profile.refused", applicationID: applicationID, caller: caller.identity,
-      details: [EventDetail(key: "reason", value: RequestError.Reason.notFound)])
+      "profile.refused", applicationID: applicationID, caller: caller, time: time,
+      EventDetail("reason", RequestError.Reason.notFound))
   }
 
   enum DeviceKind: String {
@@ -175,16 +161,42 @@ extension EventDraft {
     _ kind: DeviceKind, _ deviceID: String, applicationID: String, profileID: String, reason: String? = nil,
     statedReason: String? = nil, caller: Caller, time: UnixTime
   ) -> EventDraft {
-    var details: [EventDetail] = []
-    if let reason { details.append(EventDetail(key: "reason", value: reason)) }
-    if let statedReason { details.append(.statedReason(statedReason)) }
-    return EventDraft(
-      time: time, kind: kind.rawValue, applicationID: applicationID, profileID: profileID, deviceID: deviceID,
-      caller: caller.identity, details: details)
+    EventDraft(
+      kind.rawValue, applicationID: applicationID, profileID: profileID, deviceID: deviceID, caller: caller, time: time,
+      EventDetail("reason", reason), statedReason.map(EventDetail.statedReason))
+  }
+
+  /// An operator of the console signed in or out.
+  static func operatorEvent(
+    _ occasion: OperatorOccasion, _ caller: Caller, by peer: RPCPeer, time: UnixTime
+  ) -> EventDraft {
+    EventDraft(occasion.rawValue, applicationID: "", caller: caller, time: time, EventDetail("peer", peer.auditName))
+  }
+
+  /// - Parameter details: those without a value are left out.
+  fileprivate init(
+    _ kind: String, applicationID: String, profileID: String = "", deviceID: String = "",
+    bindingID: String = "", caller: Caller, time: UnixTime, _ details: EventDetail?...
+  ) {
+    self.init(
+      time: time, kind: kind, applicationID: applicationID, profileID: profileID, deviceID: deviceID,
+      bindingID: bindingID, caller: caller.identity, details: details.compactMap(\.self))
   }
 }
 
+/// Names the kind of the event.
+package enum OperatorOccasion: String, Sendable {
+  case signedIn = "operator.signed_in"
+  case signedOut = "operator.signed_out"
+}
+
 extension EventDetail {
+  /// `nil` without a value.
+  fileprivate init?(_ key: String, _ value: String?) {
+    guard let value else { return nil }
+    self.init(key: key, value: value)
+  }
+
   /// How many like it had no event since the last one.
   static func suppressed(_ count: Int) -> EventDetail {
     EventDetail(key: "suppressed", value: String(count))
@@ -196,7 +208,7 @@ extension EventDetail {
   }
 
   /// As `txn` of the payment's token has it.
-  fileprivate static func transaction(digest: [UInt8]) -> EventDetail {
+  fileprivate static func transaction(_ digest: [UInt8]) -> EventDetail {
     EventDetail(key: "transaction", value: Base64URL.encode(digest))
   }
 }

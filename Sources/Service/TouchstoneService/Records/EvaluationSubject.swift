@@ -32,17 +32,9 @@ enum EvaluationSubject: Sendable, Hashable {
 /// The question for the records of an evaluation's subject.
 struct SubjectQuery: Sendable {
   var named: EvaluationSubject
-  /// The digest of the ProfileTouchID that is shown; it names the person if nothing else does. No binding's digest is
-  /// empty.
+  /// The digest of the ProfileTouchID that is shown, or of a passkey's credential id; the active binding that has it is
+  /// the bearer's. No binding's digest is empty.
   var digest: [UInt8] = []
-  var applicationID: String
-  /// `nil`: none is read.
-  var evaluation: ExpiringKey?
-}
-
-/// The question for the active binding that has a passkey, by the digest of the credential's id.
-struct PasskeyQuery: Sendable {
-  var digest: [UInt8]
   var applicationID: String
   /// `nil`: none is read.
   var evaluation: ExpiringKey?
@@ -51,27 +43,14 @@ struct PasskeyQuery: Sendable {
 extension TouchstoneService {
   func records(_ query: SubjectQuery, completion: @escaping @Sendable (Result<AttemptRecords, StoreError>) -> Void) {
     let applicationID = query.applicationID
-    switch query.named {
-    case .binding(let bindingID):
-      store.attemptRecords(
-        for: .binding(applicationID: applicationID, bindingID: bindingID), vendor: vendor(of: applicationID),
-        evaluation: query.evaluation, completion: completion)
-    case .profile(let profileID):
-      store.attemptRecords(
-        for: .profile(applicationID: applicationID, profileID: profileID), vendor: .everybody,
-        evaluation: query.evaluation, completion: completion)
-    case .bearer:
-      records(
-        PasskeyQuery(digest: query.digest, applicationID: applicationID, evaluation: query.evaluation),
-        completion: completion)
-    }
-  }
-
-  /// Reads the records of the active binding whose ProfileTouchID or passkey has the digest.
-  func records(_ query: PasskeyQuery, completion: @escaping @Sendable (Result<AttemptRecords, StoreError>) -> Void) {
-    store.attemptRecords(
-      for: .profileTouchID(applicationID: query.applicationID, digest: query.digest),
-      vendor: vendor(of: query.applicationID), evaluation: query.evaluation, completion: completion)
+    let (subject, vendor): (AttemptSubject, Vendor) =
+      switch query.named {
+      case .binding(let id): (.binding(applicationID: applicationID, bindingID: id), vendor(of: applicationID))
+      case .profile(let id): (.profile(applicationID: applicationID, profileID: id), .everybody)
+      case .bearer:
+        (.profileTouchID(applicationID: applicationID, digest: query.digest), vendor(of: applicationID))
+      }
+    store.attemptRecords(for: subject, vendor: vendor, evaluation: query.evaluation, completion: completion)
   }
 
   func subject(_ named: EvaluationSubject, of records: AttemptRecords) -> Subject {

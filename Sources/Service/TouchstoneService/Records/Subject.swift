@@ -93,7 +93,7 @@ struct Subject: Sendable {
   /// - Parameter holder: what counts the attempt with the commit; `nil`: nothing is counted. A profile that counts it
   ///   is compared when it is written.
   func nameRequirements(as named: EvaluationSubject, counting holder: SecretHolder? = nil) -> [Change] {
-    if let binding { return [.requireBinding(id: binding.bindingID, version: binding.version)] }
+    if let binding { return [.require(binding)] }
     guard case .profile = named else { return [] }
     return (holder?.isProfile == true ? [] : [.require(profile)]) + (holder == nil ? [] : [.asMuchAsAnyCount])
   }

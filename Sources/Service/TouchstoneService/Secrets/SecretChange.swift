@@ -168,13 +168,13 @@ enum SecretChangeAnswer<Response: SecretChangeResponse>: CallAnswer {
   func send(by service: TouchstoneService, to exchange: Exchange<Response>) {
     switch self {
     case .changed(let kind):
-      if let kind { service.meters.oldSecrets.count(.right, of: kind) }
+      if let kind { service.meters.oldSecrets.count(OldSecret(factor: kind, isRight: true)) }
       exchange.answer(Response(accepted: true, denial: nil, attemptsLeft: 0))
     case .locked(let denial):
       let denial = V1.Denial(denial, biometry: .unspecified, in: exchange.language)
       exchange.answer(Response(accepted: false, denial: denial, attemptsLeft: 0))
     case .wrong(let wrong, let kind, let applicationID):
-      service.meters.oldSecrets.count(.wrong, of: kind)
+      service.meters.oldSecrets.count(OldSecret(factor: kind, isRight: false))
       if wrong.lock != nil { service.lockBegan(ServiceMeters.Lock(kind), in: applicationID, for: exchange) }
       let denial =
         wrong.lock.map { V1.Denial($0, biometry: .unspecified, in: exchange.language) }

@@ -32,7 +32,7 @@ extension RequestError {
       case .share(.server): Quota(subject: .server, limit: "\(atOnce) can be verified")
       case .share(.application):
         Quota(
-          subject: .application(String(decoding: name.application, as: UTF8.self)),
+          subject: .application(name.profile.applicationID),
           limit: "\(atOnce) leave room for the caller's other applications, and for other callers")
       case .share(.caller):
         Quota(subject: .caller(caller), limit: "\(atOnce) leave room for other callers")
@@ -74,7 +74,7 @@ extension SecretChecks {
     let call = user.call
     call.startWaiting()
     return SecretLocks.Waiter(
-      tenant: Self.tenant(of: user, at: name), execute: { call.loop.execute($0) },
+      tenant: Self.tenant(of: user, at: name), loop: call.loop,
       step: { lock in
         call.stopWaiting()
         let permit = offered?.take()

@@ -21,9 +21,7 @@ extension TouchstoneService {
   @Sendable private func setSecret(
     _ request: V1.SetSecretRequest, _ exchange: Exchange<V1.SetSecretResponse>
   ) throws(RequestError) {
-    var validator = RequestValidator()
-    validator.application(request.applicationID)
-    validator.identifier(request.profileID, "profile_id")
+    var validator = RequestValidator(request.applicationID, profileID: request.profileID)
     let secret = validator.newSecret(request.secret, "secret")
     let confirmation = validator.secret(request.confirmation, "confirmation")
     if let secret, let confirmation, !confirmation.isEqual(to: secret) {
@@ -47,9 +45,7 @@ extension TouchstoneService {
   @Sendable private func removeSecret(
     _ request: V1.RemoveSecretRequest, _ exchange: Exchange<V1.RemoveSecretResponse>
   ) throws(RequestError) {
-    var validator = RequestValidator()
-    validator.application(request.applicationID)
-    validator.identifier(request.profileID, "profile_id")
+    var validator = RequestValidator(request.applicationID, profileID: request.profileID)
     let kind = validator.secretKind(request.kind, "kind")
     let authority: OfferedAuthority? =
       switch request.authority {
@@ -72,10 +68,7 @@ extension TouchstoneService {
   @Sendable private func getUnlockSettings(
     _ request: V1.GetUnlockSettingsRequest, _ exchange: Exchange<V1.GetUnlockSettingsResponse>
   ) async throws(RequestError) -> V1.GetUnlockSettingsResponse {
-    var validator = RequestValidator()
-    validator.application(request.applicationID)
-    validator.identifier(request.profileID, "profile_id")
-    try validator.finish()
+    try RequestValidator(request.applicationID, profileID: request.profileID).finish()
     let profile = try await profile(ProfileName(request.applicationID, request.profileID), for: exchange)
     return V1.GetUnlockSettingsResponse(settings: V1.UnlockSettings(profile))
   }
@@ -83,9 +76,7 @@ extension TouchstoneService {
   @Sendable private func setUnlockSettings(
     _ request: V1.SetUnlockSettingsRequest, _ exchange: Exchange<V1.SetUnlockSettingsResponse>
   ) async throws(RequestError) -> V1.SetUnlockSettingsResponse {
-    var validator = RequestValidator()
-    validator.application(request.applicationID)
-    validator.identifier(request.profileID, "profile_id")
+    var validator = RequestValidator(request.applicationID, profileID: request.profileID)
     let settings = validator.settings(request.settings, "settings")
     let expected = request.expected.map { validator.settings($0, "expected") }
     // An operator of the console changes nothing without one.

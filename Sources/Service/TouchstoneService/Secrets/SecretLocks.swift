@@ -8,11 +8,13 @@ internal import TouchstonePolicy
 
 /// One secret of one profile, by its bytes: the lock's key, and what its verifier is bound to.
 struct SecretName: Sendable, Hashable {
+  let profile: ProfileName
   /// Application, profile and kind, the texts behind their lengths.
   let bytes: [UInt8]
 
   /// - Parameter kind: passcode or gesture.
   init(applicationID: String, profileID: String, kind: Factor) {
+    profile = ProfileName(applicationID, profileID)
     var bytes: [UInt8] = []
     for text in [applicationID, profileID] {
       withUnsafeBytes(of: UInt32(text.utf8.count).bigEndian) { bytes += $0 }
@@ -22,19 +24,11 @@ struct SecretName: Sendable, Hashable {
   }
 
   /// In UTF-8.
-  var application: [UInt8] { Array(texts.application) }
+  var application: [UInt8] { Array(profile.applicationID.utf8) }
 
-  var profile: ProfileName {
-    ProfileName(
-      String(decoding: texts.application, as: UTF8.self), String(decoding: texts.profile, as: UTF8.self))
-  }
+  static func == (left: SecretName, right: SecretName) -> Bool { left.bytes == right.bytes }
 
-  private var texts: (application: ArraySlice<UInt8>, profile: ArraySlice<UInt8>) {
-    let countBytes = 4
-    let count = bytes.prefix(countBytes).reduce(0) { $0 << 8 | Int($1) }
-    // The second text is the rest, up to the kind.
-    return (bytes.dropFirst(countBytes).prefix(count), bytes.dropFirst(countBytes + count + countBytes).dropLast())
-  }
+  func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 }
 
 /// Runs work later: a service's timer, or a simulation's.
@@ -60,8 +54,8 @@ final class SecretLocks: Sendable {
   struct Waiter: Sendable {
     /// Whose share of all locks and waiters it takes.
     var tenant: FairShares.Tenant
-    /// Runs the step on the event loop of its call.
-    var execute: @Sendable (@escaping @Sendable () -> Void) -> Void
+    /// The event loop of its call, on which the step runs.
+    var loop: any CallLoop
     var step: Step
     /// Runs instead of the step after the longest wait.
     var expired: @Sendable () -> Void
@@ -175,7 +169,7 @@ final class SecretLocks: Sendable {
 
   private func hand(_ name: SecretName, to waiter: Waiter) {
     let lock = SecretLock(at: self, name, waiter)
-    waiter.execute { waiter.step(lock) }
+    waiter.loop.execute { waiter.step(lock) }
   }
 
   // MARK: Waiting for a verdict
@@ -211,7 +205,7 @@ final class SecretLocks: Sendable {
       return (due, expired, state.isTicking)
     }
     if goesOn { tickLater() }
-    for waiter in expired { waiter.execute(waiter.expired) }
+    for waiter in expired { waiter.loop.execute(waiter.expired) }
     for (name, waiter) in due { hand(name, to: waiter) }
   }
 }

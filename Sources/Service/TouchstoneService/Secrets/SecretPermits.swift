@@ -18,7 +18,7 @@ final class SecretPermits: Sendable {
     case refused(SecretSchedule.Limit)
   }
 
-  private struct State: Sendable {
+  fileprivate struct State: Sendable {
     var schedule: SecretSchedule
     var waiting: [SecretSchedule.ID: Waiter] = [:]
     var work: [SecretSchedule.ID: @Sendable () -> Void] = [:]
@@ -56,19 +56,8 @@ final class SecretPermits: Sendable {
 
   // MARK: Permits
 
-  fileprivate func leave(_ id: SecretSchedule.ID) {
-    perform { $0.schedule.left(id) }
-  }
-
-  fileprivate func run(_ work: @escaping @Sendable () -> Void, in id: SecretSchedule.ID) {
-    perform { state in
-      state.work[id] = work
-      return state.schedule.becameReady(id)
-    }
-  }
-
   /// Work is done outside of the lock, and what it holds is dropped there.
-  private func perform(_ event: (inout State) -> SecretSchedule.Actions) {
+  fileprivate func perform(_ event: (inout State) -> SecretSchedule.Actions) {
     let (granted, started, expired) = state.withLock { state in
       let actions = event(&state)
       return (
@@ -115,13 +104,16 @@ final class SecretPermit: Sendable {
   }
 
   deinit {
-    if !isUsed.load(ordering: .relaxed) { permits.leave(id) }
+    if !isUsed.load(ordering: .relaxed) { permits.perform { $0.schedule.left(id) } }
   }
 
   /// Once.
   func run(_ work: @escaping @Sendable () -> Void) {
     precondition(!isUsed.exchange(true, ordering: .relaxed), "a permit serves once")
-    permits.run(work, in: id)
+    permits.perform { state in
+      state.work[id] = work
+      return state.schedule.becameReady(id)
+    }
   }
 }
 

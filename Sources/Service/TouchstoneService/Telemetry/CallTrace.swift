@@ -1,11 +1,11 @@
-// One traced call while it runs.
+// The calls that are traced: one of them while it runs, and how they are chosen and handed over.
 
 internal import DispatchRPC
 internal import Synchronization
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
-internal import TouchstoneTraces
+package import TouchstoneTraces
 
 /// The parts of a call. Each is a span below the call's.
 enum CallPart: String, Sendable {
@@ -35,15 +35,12 @@ final class CallTrace: Sendable {
   let id: TraceID
   private let clock: SpanClock
   private let state: Mutex<State>
-  private let export: @Sendable (TracedCall) -> Void
+  private let tracer: CallTracer
 
-  init(
-    _ call: TracedCall, since began: MonotonicTime, ids: TraceIDGenerator,
-    export: @escaping @Sendable (TracedCall) -> Void
-  ) {
+  init(_ call: TracedCall, since began: MonotonicTime, ids: TraceIDGenerator, by tracer: CallTracer) {
     id = call.traceID
     clock = SpanClock()
-    self.export = export
+    self.tracer = tracer
     var call = call
     call.begin = clock.time(of: began)
     state = Mutex(State(call: call, ids: ids))
@@ -96,7 +93,7 @@ final class CallTrace: Sendable {
       }
       return state.call
     }
-    if let ended { export(ended) }
+    if let ended { tracer.export(ended) }
   }
 }
 
@@ -147,5 +144,51 @@ extension CallExchange {
   /// `nil`: the call is not traced.
   func begin(_ part: CallPart) -> OpenPart? {
     trace.map { OpenPart(trace: $0, part: part, began: .now()) }
+  }
+}
+
+package final class CallTracer: Sendable {
+  private let sampler: Mutex<SpanSampler>
+  private let hasShare: SpanSampler
+  let export: @Sendable (TracedCall) -> Void
+  private let beyondBound = Atomic<Int>(0)
+
+  /// - Parameters:
+  ///   - share: of the calls that begin a trace, from 0 to 1.
+  ///   - export: takes a call that has ended. It must not wait, and may be called on any thread.
+  package init(share: Double, export: @escaping @Sendable (TracedCall) -> Void) {
+    let sampler = SpanSampler(share: share)
+    hasShare = sampler
+    self.sampler = Mutex(sampler)
+    self.export = export
+  }
+
+  /// Calls that were not traced because there were too many of them.
+  package var callsBeyondBound: Int { beyondBound.load(ordering: .relaxed) }
+
+  /// On the call's event loop, once its caller is known: strangers cause no spans. `nil`: the call is not traced.
+  func begin(
+    _ call: some IncomingContext, of caller: Caller, _ context: LoopContext, since began: MonotonicTime
+  ) -> CallTrace? {
+    let parent = call.metadata(TraceContext.header).flatMap { TraceContext(traceparent: $0) }
+    let id = parent?.traceID ?? context.traceIDs.trace()
+    // Most calls take no lock.
+    guard parent?.isSampled ?? hasShare.chooses(id) else { return nil }
+    switch sampler.withLock({ $0.admit(parent, or: id, at: began.nanoseconds / 1_000_000_000) }) {
+    case .traced: break
+    case .untraced: return nil
+    case .beyondBound:
+      beyondBound.add(1, ordering: .relaxed)
+      return nil
+    }
+    var traced = TracedCall(
+      traceID: id, id: context.traceIDs.span(), parent: parent?.spanID, name: String(call.path.dropFirst()), begin: 0)
+    if parent != nil, let state = call.metadata(TraceContext.stateHeader),
+      state.utf8.count <= TraceContext.maximumStateBytes
+    {
+      traced.state = state
+    }
+    traced.attributes = CallTrace.attributes(ofCall: call.path, by: caller)
+    return CallTrace(traced, since: began, ids: TraceIDGenerator(seed: traced.id.number), by: self)
   }
 }

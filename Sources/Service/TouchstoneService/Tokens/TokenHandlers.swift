@@ -19,17 +19,6 @@ extension TouchstoneService {
   /// A token of ours is under 1 KiB with identifiers of 128 bytes; base64 and escapes may double them.
   static let tokenBytes = 1...4_096
 
-  private func validate(applicationID: String, token: String) throws(RequestError) {
-    var validator = RequestValidator()
-    Self.validate(applicationID: applicationID, token: token, with: &validator)
-    try validator.finish()
-  }
-
-  private static func validate(applicationID: String, token: String, with validator: inout RequestValidator) {
-    validator.application(applicationID)
-    validator.text(token, "token", bytes: tokenBytes)
-  }
-
   /// A genuine token of this application, with what the store knows of it.
   struct GenuineToken: Sendable {
     var claims: TokenClaims
@@ -94,7 +83,7 @@ extension TouchstoneService {
     /// To be used up, what it lives and dies with must be as it was read (R32).
     var holderRequirement: Change {
       switch holder {
-      case .binding(let binding?): .requireBinding(id: binding.bindingID, version: binding.version)
+      case .binding(let binding?): .require(binding)
       case .binding(nil): preconditionFailure("a token whose binding is gone is not used up")
       case .profile(let profile, _): .require(profile)
       }
@@ -145,7 +134,7 @@ extension TouchstoneService {
   @Sendable private func introspectToken(
     _ request: V1.IntrospectTokenRequest, _ exchange: Exchange<V1.IntrospectTokenResponse>
   ) async throws(RequestError) -> V1.IntrospectTokenResponse {
-    try validate(applicationID: request.applicationID, token: request.token)
+    try RequestValidator(request.applicationID, token: request.token).finish()
     let token = try await lookUp(request.token, of: request.applicationID, for: exchange)
     guard let token, token.isActive(at: clock()) else {
       meters.introspections.count(.inactive)
@@ -160,8 +149,7 @@ extension TouchstoneService {
   @Sendable private func consumeToken(
     _ request: V1.ConsumeTokenRequest, _ exchange: Exchange<V1.ConsumeTokenResponse>
   ) async throws(RequestError) -> V1.ConsumeTokenResponse {
-    var validator = RequestValidator()
-    Self.validate(applicationID: request.applicationID, token: request.token, with: &validator)
+    var validator = RequestValidator(request.applicationID, token: request.token)
     let transaction = request.transaction.map { validator.transaction($0, "transaction") }
     try validator.finish()
     for _ in DecisionRound.all {
@@ -204,7 +192,7 @@ extension TouchstoneService {
   @Sendable private func revokeToken(
     _ request: V1.RevokeTokenRequest, _ exchange: Exchange<V1.RevokeTokenResponse>
   ) async throws(RequestError) -> V1.RevokeTokenResponse {
-    try validate(applicationID: request.applicationID, token: request.token)
+    try RequestValidator(request.applicationID, token: request.token).finish()
     for _ in DecisionRound.all where try await revoke(request, exchange) { return V1.RevokeTokenResponse() }
     throw .tooManyRounds
   }
@@ -232,6 +220,15 @@ extension TouchstoneService {
       .revoked, token, applicationID: request.applicationID, caller: exchange.caller, time: now)
     let changes = [.putToken(record)] + token.nameRequirements
     return try await commit(ChangeSet(changes: changes, events: [event]), for: exchange)
+  }
+}
+
+extension RequestValidator {
+  /// For a request about one token.
+  fileprivate init(_ applicationID: String, token: String) {
+    self.init()
+    application(applicationID)
+    text(token, "token", bytes: TouchstoneService.tokenBytes)
   }
 }
 

@@ -12,25 +12,18 @@ final class EventFeed: Sendable {
 
   private let store: any Store
   private let state = Mutex(State())
-  private let onNews: @Sendable () -> Void
-  private let onFailure: @Sendable (StoreError) -> Void
+  /// They own this feed.
+  private weak let watches: EventWatches?
 
-  /// - Parameters:
-  ///   - onNews: there are new events; called on a thread of the store.
-  ///   - onFailure: no more events will come; the open watches must end.
-  init(
-    store: any Store, onNews: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (StoreError) -> Void
-  ) {
-    self.store = store
-    self.onNews = onNews
-    self.onFailure = onFailure
+  init(store: any Store, watches: EventWatches) {
+    (self.store, self.watches) = (store, watches)
   }
 
   deinit {
     if let observation = state.withLock({ $0.observation }) { store.eventSignal.remove(observation) }
   }
 
-  /// `nil`: the feed has not begun; `onNews` is called when it has.
+  /// `nil`: the feed has not begun; the watches get news when it has.
   func read(after position: UInt64) -> EventWindow.Reading? {
     state.withLock { $0.machine.read(after: position) }
   }
@@ -91,11 +84,11 @@ final class EventFeed: Sendable {
     switch result {
     case .success(let value):
       transition { change(&$0, value) }
-      onNews()
+      watches?.newsCame()
     case .failure(let error):
       let concernsSomebody = state.withLock { $0.machine.readFailed(life: life) }
       listen()
-      if concernsSomebody { onFailure(error) }
+      if concernsSomebody { watches?.feedFailed(error) }
     }
   }
 }

@@ -16,8 +16,7 @@ final class EventWatches: Sendable {
   /// Turns for watches that are not at the log's end, because many resume at once after a restart and read many pages.
   fileprivate let permits = StorePermits(.eventReads)
   fileprivate let timer: any DelayedExecutor
-  private let open = OpenStreams<EventWatch, ExactText>(
-    .init(all: maximumWatches, perCaller: maximumWatchesPerCaller), ownerOfCaller: ExactText.init)
+  private let open = OpenStreams<EventWatch>(.init(all: maximumWatches, perCaller: maximumWatchesPerCaller))
   private let callings = Mutex<[Int: LoopCalling]>([:])
   private let lazyFeed = Mutex<EventFeed?>(nil)
 
@@ -29,8 +28,7 @@ final class EventWatches: Sendable {
   fileprivate var feed: EventFeed {
     lazyFeed.withLock { feed in
       if let feed { return feed }
-      let made = EventFeed(
-        store: store, onNews: { [weak self] in self?.callAll() }, onFailure: { [weak self] in self?.failAll($0) })
+      let made = EventFeed(store: store, watches: self)
       feed = made
       return made
     }
@@ -42,10 +40,10 @@ final class EventWatches: Sendable {
     _ access: AccessControl
   ) throws(RequestError) -> MethodTable.StreamEvents {
     let watch = EventWatch(filter: filter, after: sequence, watches: self, exchange: exchange, access: access)
-    try open.add(watch, of: ExactText(exchange.caller.identity), .caller(exchange.caller))
+    try open.add(watch, of: .caller(exchange.caller.identity))
     feed.watcherCame()
     // The cancellation may come at once; it undoes both.
-    exchange.stream.onCancel { watch.callerLeft() }
+    exchange.stream.onCancel { _ in watch.callerLeft() }
     exchange.stream.accept(Metadata())
     watch.advance()
     return { event in
@@ -60,8 +58,8 @@ final class EventWatches: Sendable {
 
   // MARK: News for all watches
 
-  /// Calls each event loop once, however often news comes before it runs.
-  private func callAll() {
+  /// Calls each event loop once, however often news comes before it runs. Called on a thread of the store.
+  func newsCame() {
     for watch in open.all {
       let loop = watch.loop
       let calling = callings.withLock { callings in
@@ -78,13 +76,14 @@ final class EventWatches: Sendable {
     }
   }
 
-  private func failAll(_ error: StoreError) {
-    for watch in open.all { watch.onLoop { watch.fail(error) } }
+  /// No more events will come.
+  func feedFailed(_ error: StoreError) {
+    for watch in open.all { watch.exchange.onLoop { watch.fail(error) } }
   }
 
   /// Ends the watches whose caller may no longer watch.
   func callersChanged() {
-    for watch in open.all { watch.onLoop { watch.checkCaller() } }
+    for watch in open.all { watch.exchange.onLoop { watch.checkCaller() } }
   }
 
   func drain() {
@@ -131,10 +130,6 @@ private final class EventWatch: OpenStream, @unchecked Sendable {
 
   var loop: any CallLoop { exchange.incoming.loop }
 
-  func onLoop(_ body: @escaping @Sendable () -> Void) {
-    exchange.onLoop(body)
-  }
-
   // MARK: Sending events
 
   /// Sends as long as there are events and the client reads them.
@@ -147,39 +142,34 @@ private final class EventWatch: OpenStream, @unchecked Sendable {
         let turn = events.prefix(Self.eventsPerTurn - looked)
         looked += turn.count
         guard send(turn, through: turn.count < events.count ? turn.last?.record.sequence ?? 0 : through) else { return }
-      case .readPage: return readPage()
+      case .readPage: return exchange.run { [self] in await readPage() }
       case .wait: return
       case .cut: return cut()
       }
     }
   }
 
-  private func readPage() {
+  private func readPage() async {
+    let position = machine.position
     do throws(RequestError) {
-      try watches.permits.take(for: exchange.caller, applicationID: filter.applicationID) {
-        [self, position = machine.position] permit in
-        guard !exchange.stream.isCancelled else { return permit.end() }
-        watches.store.events(matching: filter, afterSequence: position, limit: Self.pageLimit) { [self] result in
-          permit.end()
-          onLoop { self.take(result) }
-        }
-      }
+      let permit = try await watches.permits.permit(
+        for: exchange.stream, of: exchange.caller, applicationID: filter.applicationID)
+      take(
+        try await exchange.value(ending: permit) {
+          watches.store.events(matching: filter, afterSequence: position, limit: Self.pageLimit, completion: $0)
+        })
     } catch {
       // As many reads may wait as watches may be open, but reads of watches that were just cancelled wait, too.
       end(with: error)
     }
   }
 
-  private func take(_ result: Result<EventPage, StoreError>) {
+  private func take(_ page: EventPage) {
     guard !hasEnded else { return }
-    switch result {
-    case .failure(let error): fail(error)
-    case .success(let page):
-      if let error = RequestError.missedEvents(before: page, after: machine.position) { return refuse(error) }
-      let isSent = send(page.events.map { WatchedEvent($0) }[...], through: page.through)
-      machine.pageRead(isAtEnd: isSent && page.reachesEnd)
-      if isSent { advance() }
-    }
+    if let error = RequestError.missedEvents(before: page, after: machine.position) { return refuse(error) }
+    let isSent = send(page.events.map { WatchedEvent($0) }[...], through: page.through)
+    machine.pageRead(isAtEnd: isSent && page.reachesEnd)
+    if isSent { advance() }
   }
 
   /// False: the client must read first, and the rest was not sent.
@@ -228,7 +218,7 @@ private final class EventWatch: OpenStream, @unchecked Sendable {
     let stall = machine.stall
     watches.timer.after(EventWatchStateMachine.stallLimit) { [weak self] in
       guard let self else { return }
-      onLoop { self.timerFired(setAt: stall) }
+      exchange.onLoop { self.timerFired(setAt: stall) }
     }
   }
 

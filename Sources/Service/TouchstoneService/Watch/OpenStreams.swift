@@ -13,9 +13,25 @@ protocol OpenStream: AnyObject, Sendable {
   func leave(_ error: RequestError)
 }
 
-/// `EvictingPlaces` behind a lock. `Member` serves one stream, and the streams of one `Owner` are counted together.
-final class OpenStreams<Member: OpenStream, Owner: Hashable & Sendable>: Sendable {
-  typealias Places = EvictingPlaces<Member, Owner, Owner>
+/// Whose streams are counted together.
+enum StreamOwner: Hashable {
+  /// By name, which is ASCII.
+  case caller(String)
+  /// Callers behind one proxy share its address, so only strangers are counted by it.
+  case strangers(SocketAddress)
+
+  /// The owner as an error names it.
+  fileprivate var subject: RequestError.Quota.Subject {
+    switch self {
+    case .caller(let name): .caller(Caller(identity: name))
+    case .strangers: .peer
+    }
+  }
+}
+
+/// `EvictingPlaces` behind a lock. `Member` serves one stream.
+final class OpenStreams<Member: OpenStream>: Sendable {
+  typealias Places = EvictingPlaces<Member, StreamOwner, StreamOwner>
 
   private struct State: Sendable {
     var places: Places
@@ -24,24 +40,19 @@ final class OpenStreams<Member: OpenStream, Owner: Hashable & Sendable>: Sendabl
 
   private let state: Mutex<State>
   private let limits: Places.Limits
-  private let ownerOfCaller: @Sendable (String) -> Owner
 
-  /// - Parameter ownerOfCaller: counts the streams of a caller, by its name.
-  init(_ limits: Places.Limits, ownerOfCaller: @escaping @Sendable (String) -> Owner) {
+  init(_ limits: Places.Limits) {
     self.limits = limits
-    self.ownerOfCaller = ownerOfCaller
     state = Mutex(State(places: Places(limits)))
   }
 
   var all: [Member] { state.withLock { $0.places.members } }
 
   /// Throws, and keeps nothing, if there are too many. May end another stream.
-  ///
-  /// - Parameter subject: the owner as the error names it.
-  func add(_ member: Member, of owner: Owner, _ subject: RequestError.Quota.Subject) throws(RequestError) {
+  func add(_ member: Member, of owner: StreamOwner) throws(RequestError) {
     let arrival = state.withLock { state -> Places.OnArrival? in
       if state.isDraining { return nil }
-      state.places.review { $0.exchange.stream.admittedCaller.map(ownerOfCaller) }
+      state.places.review { $0.exchange.stream.admittedCaller.map(StreamOwner.caller) }
       let isStranger = member.exchange.stream.admittedCaller == nil
       return isStranger ? state.places.arrived(member, in: owner) : state.places.arrived(member, of: owner)
     }
@@ -49,7 +60,7 @@ final class OpenStreams<Member: OpenStream, Owner: Hashable & Sendable>: Sendabl
     case nil: throw .draining
     case .admit: break
     case .admitEnding(_, let ended): ended.member.exchange.onLoop { ended.member.leave(.madeRoom) }
-    case .refuse(.owner): throw .tooManyStreams(of: subject, limit: limits.perCaller)
+    case .refuse(.owner): throw .tooManyStreams(of: owner.subject, limit: limits.perCaller)
     case .refuse(.all): throw .tooManyStreams(of: .server, limit: limits.all)
     }
     member.exchange.stream.onConnectionLeaving { [weak member] in member?.leave(.connectionLeaving) }

@@ -60,7 +60,7 @@ final class Call: IncomingCall, @unchecked Sendable {
   var path: String { "/touchstone.v1.\(method)" }
   func metadata(_ name: String) -> String? { name == "accept-language" ? language : nil }
 
-  func respond(_ message: [UInt8]) { end(.answered(message)) }
+  func respond(_ message: [UInt8], initialMetadata: Metadata) { end(.answered(message)) }
   func fail(_ error: RPCError) { end(.failed(error)) }
   func lose() { end(.lost) }
 

@@ -258,8 +258,9 @@ final class World: @unchecked Sendable {
     let start = time.now
     let chance = serviceChance
     var environment = ServiceEnvironment(
-      clock: { [unowned self] in plan.mutation == .clockStandsStill ? start : time.now }, verificationThreads: 1,
-      secrets: SimulatedExecutor(world: self, life: life), timer: SimulatedTimer(world: self, life: life))
+      verificationThreads: 1, secrets: SimulatedExecutor(world: self, life: life),
+      timer: SimulatedTimer(world: self, life: life))
+    environment.clock = { [unowned self] in plan.mutation == .clockStandsStill ? start : time.now }
     // Each refusal comes long after the one before: the laws require an event of each.
     environment.monotonicClock = { [unowned self] in
       refusalHours += 1

@@ -7,179 +7,143 @@ extension BadFile {
   private static let hash = "$argon2id$v=19$m=65536,t=3,p=1$c2FsdHNhbHRzYWx0c2FsdA$" + String(repeating: "A", count: 43)
   private static let weakHash = hash.replacing("m=65536,t=3", with: "m=8,t=1")
 
-  private static let shop = "callers:\n  - name: shop\n    keys: [\(digest)]\n"
-  private static let grants = "    applications: [shop]\n    methods: [TokenService/*]\n"
-  private static let tls = "tls: {certificate: a, key: b, client_authorities: c}\n"
+  /// In all of these texts ↵ ends a line.
+  private static let shop = "callers:↵  - name: shop↵    keys: [\(digest)]↵"
+  private static let grants = "    applications: [shop]↵    methods: [TokenService/*]↵"
+  private static let tls = "tls: {certificate: a, key: b, client_authorities: c}↵"
 
-  static let accessErrors: [BadFile] = [
-    BadFile("vendors that are no mapping", "vendors: ‸[shop, bank]", "vendors must be a mapping"),
-    BadFile("a vendor that is no list", "vendors: {acme: ‸shop}", "vendors.acme must be a list"),
-    BadFile("a vendor of no application", "vendors: {acme: ‸[]}", "vendors.acme must be 1 to"),
-    BadFile(
-      "a vendor's empty id", "vendors: {acme: [shop, ‸\"\"]}", "an application in vendors.acme is empty"),
-    BadFile(
-      "a vendor's reserved id",
-      "vendors: {acme: [shop, ‸x/payment]}",
-      "an application in vendors.acme must not end in /payment"),
-    BadFile(
-      "an application of two vendors",
-      "vendors:\n  acme: [shop, bank]\n  trust: [vault, ‸bank]",
-      "\"bank\" is in vendors.acme already: an application has one vendor"),
-    BadFile("vendors misspelt", "‸vendor: {acme: [shop]}", "did you mean \"vendors\""),
-    BadFile("no list", "callers: ‸shop", "callers must be a list"),
-    BadFile("nobody", "callers: ‸[]", "callers must name a caller"),
-    BadFile("no name", "callers:\n  - ‸keys: [\(digest)]\n\(grants)", "a caller needs a name"),
-    BadFile(
-      "a name of other letters",
-      "callers:\n  - name: ‸the shop\n    keys: [\(digest)]\n\(grants)",
-      "name must be 1 to 64"),
-    BadFile("the unknown", "callers:\n  - name: ‸unknown\n    keys: [\(digest)]\n\(grants)", "the audit log"),
-    BadFile(
-      "the unknown in capitals", "callers:\n  - name: ‸Unknown\n    keys: [\(digest)]\n\(grants)", "the audit log"),
-    BadFile("the operator", "callers:\n  - name: ‸operator\n    keys: [\(digest)]\n\(grants)", "the audit log"),
-    BadFile(
-      "the operator in capitals", "callers:\n  - name: ‸OPERATOR\n    keys: [\(digest)]\n\(grants)", "the audit log"),
-    BadFile("local in capitals", "callers:\n  - name: ‸Local\n    keys: [\(digest)]\n\(grants)", "name must be local"),
-    BadFile(
-      "plaintext in capitals",
-      "callers:\n  - name: ‸PlainText\n    keys: [\(digest)]\n\(grants)",
-      "name must be plaintext"),
-    BadFile(
-      "two of a name",
-      "\(shop)\(grants)  - name: ‸shop\n    keys: [\(otherDigest)]\n\(grants)",
-      "there are two callers \"shop\""),
-    BadFile(
-      "a key of two", "\(shop)\(grants)  - name: bank\n    keys: [‸\(digest)]\n\(grants)", "this key appears twice"),
-    BadFile(
-      "a key twice",
-      "callers:\n  - name: shop\n    keys: [\(digest), ‸\(digest)]\n\(grants)",
-      "this key appears twice"),
-    BadFile("no identity", "callers:\n  - ‸name: shop\n\(grants)", "needs one of spiffe, dns, common_name, or keys"),
-    BadFile("no keys", "callers:\n  - name: shop\n    keys: ‸[]\n\(grants)", "keys must be a list of 1 to 8"),
-    BadFile("the key itself", "callers:\n  - name: shop\n    keys: [‸\(key)]\n\(grants)", "a key must be sha256:"),
-    BadFile(
-      "local with a key",
-      "callers:\n  - name: local\n    ‸keys: [\(digest)]\n\(grants)",
-      "local is the caller in plaintext from this machine"),
-    BadFile(
-      "plaintext with a certificate",
-      "callers:\n  - name: plaintext\n    ‸dns: shop.example.org\n\(grants)",
-      "plaintext is the caller in plaintext from beyond this machine"),
-    BadFile(
-      "no methods", "callers:\n  - ‸name: shop\n    keys: [\(digest)]\n    applications: [shop]\n", "needs methods"),
-    BadFile("empty methods", "\(shop)    applications: [shop]\n    methods: ‸[]\n", "methods must be a list of 1 to"),
-    BadFile(
-      "a method that is not",
-      "\(shop)    applications: [shop]\n    methods: [‸TokenService/IntrospectTokens]\n",
-      "did you mean \"TokenService/IntrospectToken\"?"),
-    BadFile(
-      "a service that is not", "\(shop)    applications: [shop]\n    methods: [‸Tokens/*]\n", "no method \"Tokens/*\""),
-    BadFile(
-      "a method twice",
-      "\(shop)    applications: [shop]\n    methods: [TokenService/*, ‸TokenService/*]\n",
-      "appears twice"),
-    BadFile(
-      "no applications",
-      "callers:\n  - ‸name: shop\n    keys: [\(digest)]\n    methods: [TokenService/*]\n",
-      "needs applications"),
-    BadFile(
-      "empty applications",
-      "\(shop)    applications: ‸[]\n    methods: [TokenService/*]\n",
-      "applications must be a list"),
-    BadFile(
-      "one application",
-      "\(shop)    applications: ‸shop\n    methods: [TokenService/*]\n",
-      "applications must be a list"),
-    BadFile(
-      "all among others",
-      "\(shop)    applications: [shop, ‸\"*\"]\n    methods: [TokenService/*]\n",
-      "must be the only one"),
-    BadFile(
-      "an application twice",
-      "\(shop)    applications: [shop, ‸shop]\n    methods: [TokenService/*]\n",
-      "appears twice"),
-    BadFile(
-      "applications for nothing",
-      "\(shop)    applications: ‸[shop]\n    methods: [TokenService/GetSigningKeys]\n",
-      "applications have no effect"),
-    BadFile("an unknown setting", "\(shop)    ‸aplications: [shop]\n\(grants)", "did you mean \"applications\"?"),
-    BadFile(
-      "a certificate that nobody asks for",
-      "callers:\n  - name: shop\n    ‸spiffe: spiffe://example.org/shop\n\(grants)",
-      "a certificate needs tls.client_authorities"),
-    BadFile(
-      "two certificates",
-      "\(tls)callers:\n  - name: shop\n    dns: shop.example.org\n    ‸common_name: shop\n\(grants)",
-      "known by one of spiffe, dns, common_name"),
-    BadFile(
-      "a certificate of two",
-      "\(tls)callers:\n  - name: shop\n    dns: shop.example.org\n\(grants)  - name: bank\n    dns: ‸shop.example.org\n\(grants)",
-      "is \"shop\"'s: a certificate names one caller"),
-    BadFile(
-      "a wildcard", "\(tls)callers:\n  - name: shop\n    dns: ‸\"*.example.org\"\n\(grants)", "without wildcards"),
-    BadFile(
-      "no SPIFFE ID",
-      "\(tls)callers:\n  - name: shop\n    spiffe: ‸https://example.org/shop\n\(grants)",
-      "must be spiffe://"),
-    BadFile(
-      "a key where certificates are required",
-      "tls: {certificate: a, key: b, client_authorities: c, client_certificates: required}\ncallers:\n  - name: shop\n    ‸keys: [\(digest)]\n\(grants)",
-      "a caller without a certificate cannot call"),
-    BadFile("TLS for nobody", "‸tls: {certificate: a, key: b}", "tls needs callers"),
-    BadFile("TLS without a key", "tls:\n  ‸certificate: a\n\(shop)\(grants)", "tls needs key, a PEM file"),
-    BadFile(
-      "certificates that nobody vouches for",
-      "tls: {certificate: a, key: b, ‸client_certificates: optional}\n\(shop)\(grants)",
-      "needs tls.client_authorities"),
-    BadFile(
-      "a word for certificates",
-      "tls: {certificate: a, key: b, client_authorities: c, client_certificates: ‸always}\n\(shop)\(grants)",
-      "must be one of required, optional"),
-    BadFile("no addresses", "listen: ‸[]", "listen must be 1 to 16"),
-    BadFile("an address that is none", "listen: [127.0.0.1:0, ‸nowhere]", "listen must be HOST:PORT or unix:PATH"),
-    BadFile("a socket without a path", "listen: ‸\"unix:\"", "listen must be HOST:PORT or unix:PATH"),
-    BadFile("reflection by another word", "reflection: ‸off", "reflection must be one of true, false"),
-    BadFile("no connections", "limits: {connections: ‸0}", "limits.connections must be 1 to"),
-    BadFile("an age of no time", "limits: {connection_age: ‸0s}", "limits.connection_age must be 1s to 720h"),
-    BadFile("a grace for nothing", "limits: {‸connection_age_grace: 1m}", "no effect without limits.connection_age"),
-    BadFile("no password", "operators: {‸anna: {role: read, applications: '*'}}", "operators.anna needs password"),
-    BadFile("no role", "operators: {‸anna: {password: '\(hash)', applications: '*'}}", "operators.anna needs role"),
-    BadFile(
-      "an operator of no applications",
-      "operators: {‸anna: {password: '\(hash)', role: read}}",
-      "operators.anna needs applications"),
-    BadFile(
-      "the password itself",
-      "operators: {anna: {password: ‸hunter2hunter2, role: read, applications: '*'}}",
-      "operators.anna.password must be a hash"),
-    BadFile(
-      "a weak hash",
-      "operators: {anna: {password: ‸'\(weakHash)', role: read, applications: '*'}}",
-      "operators.anna.password is too weak a hash"),
-    BadFile(
-      "another role",
-      "operators: {anna: {password: '\(hash)', role: ‸boss, applications: '*'}}",
-      "operators.anna.role must be one of read"),
-    BadFile(
-      "an operator of empty applications",
-      "operators: {anna: {password: '\(hash)', role: read, applications: ‸[]}}",
-      "operators.anna.applications must be a list"),
-    BadFile(
-      "an operator's application twice",
-      "operators: {anna: {password: '\(hash)', role: read, applications: [a, ‸a]}}",
-      "\"a\" appears twice"),
-    BadFile(
-      "an operator's name",
-      "operators: {‸'a b': {password: '\(hash)', role: read, applications: '*'}}",
-      "an operator's name must be 1 to 64"),
-    BadFile(
-      "an operator called operator",
-      "operators: {‸operator: {password: '\(hash)', role: read, applications: '*'}}",
-      "an operator's name cannot be \"operator\""),
-    BadFile(
-      "a slip in an operator",
-      "operators: {anna: {password: '\(hash)', ‸rolle: read, role: read, applications: '*'}}",
-      "\"rolle\" is not a setting of operators.anna"),
-    BadFile("operators in a list", "operators: ‸[anna]", "operators must be a mapping"),
-  ]
+  /// One file for each row: what is wrong, the part of the file in which it is, and what must be said about it.
+  ///
+  /// - Parameter frame: the file around a part.
+  private static func files(_ frame: (String) -> String, _ table: String) -> [BadFile] {
+    table.split(separator: "\n").map { row in
+      let cells = row.split(separator: " | ").map(String.init)
+      return BadFile(cells[0], frame(cells[1]).replacing("↵", with: "\n"), cells[2])
+    }
+  }
+
+  static let accessErrors = ofCallers + ofOperators + ofOtherSections
+
+  private static let ofCallers =
+    files(
+      { "callers:↵  - name: \($0)↵    keys: [\(digest)]↵\(grants)" },
+      """
+      a name of other letters | ‸the shop | name must be 1 to 64
+      the unknown | ‸unknown | the audit log
+      the unknown in capitals | ‸Unknown | the audit log
+      the operator | ‸operator | the audit log
+      the operator in capitals | ‸OPERATOR | the audit log
+      local in capitals | ‸Local | name must be local
+      plaintext in capitals | ‸PlainText | name must be plaintext
+      """)
+    + files(
+      { "callers:↵  - name: shop↵    \($0)↵\(grants)" },
+      """
+      a key twice | keys: [\(digest), ‸\(digest)] | this key appears twice
+      no keys | keys: ‸[] | keys must be a list of 1 to 8
+      the key itself | keys: [‸\(key)] | a key must be sha256:
+      a certificate that nobody asks for | ‸spiffe: spiffe://example.org/shop | \
+      a certificate needs tls.client_authorities
+      """)
+    + files(
+      { "\(tls)callers:↵  - name: shop↵    \($0)↵\(grants)" },
+      """
+      two certificates | dns: shop.example.org↵    ‸common_name: shop | known by one of spiffe, dns, common_name
+      a certificate of two | dns: shop.example.org↵\(grants)  - name: bank↵    dns: ‸shop.example.org | \
+      is "shop"'s: a certificate names one caller
+      a wildcard | dns: ‸"*.example.org" | without wildcards
+      no SPIFFE ID | spiffe: ‸https://example.org/shop | must be spiffe://
+      """)
+    + files(
+      { "\(shop)\(grants)  - name: \($0)↵\(grants)" },
+      """
+      two of a name | ‸shop↵    keys: [\(otherDigest)] | there are two callers "shop"
+      a key of two | bank↵    keys: [‸\(digest)] | this key appears twice
+      """)
+    + files(
+      { "\(shop)    \($0)↵" },
+      """
+      empty methods | applications: [shop]↵    methods: ‸[] | methods must be a list of 1 to
+      a method that is not | applications: [shop]↵    methods: [‸TokenService/IntrospectTokens] | \
+      did you mean "TokenService/IntrospectToken"?
+      a service that is not | applications: [shop]↵    methods: [‸Tokens/*] | no method "Tokens/*"
+      a method twice | applications: [shop]↵    methods: [TokenService/*, ‸TokenService/*] | appears twice
+      empty applications | applications: ‸[]↵    methods: [TokenService/*] | applications must be a list
+      one application | applications: ‸shop↵    methods: [TokenService/*] | applications must be a list
+      all among others | applications: [shop, ‸"*"]↵    methods: [TokenService/*] | must be the only one
+      an application twice | applications: [shop, ‸shop]↵    methods: [TokenService/*] | appears twice
+      applications for nothing | applications: ‸[shop]↵    methods: [TokenService/GetSigningKeys] | \
+      applications have no effect
+      an unknown setting | ‸aplications: [shop]↵\(grants) | did you mean "applications"?
+      """)
+
+  private static let ofOperators =
+    files(
+      { "operators: {\($0)}" },
+      """
+      no password | ‸anna: {role: read, applications: '*'} | operators.anna needs password
+      no role | ‸anna: {password: '\(hash)', applications: '*'} | operators.anna needs role
+      an operator of no applications | ‸anna: {password: '\(hash)', role: read} | operators.anna needs applications
+      an operator's name | ‸'a b': {password: '\(hash)', role: read, applications: '*'} | \
+      an operator's name must be 1 to 64
+      an operator called operator | ‸operator: {password: '\(hash)', role: read, applications: '*'} | \
+      an operator's name cannot be "operator"
+      """)
+    + files(
+      { "operators: {anna: {\($0)}}" },
+      """
+      the password itself | password: ‸hunter2hunter2, role: read, applications: '*' | \
+      operators.anna.password must be a hash
+      a weak hash | password: ‸'\(weakHash)', role: read, applications: '*' | operators.anna.password is too weak a hash
+      another role | password: '\(hash)', role: ‸boss, applications: '*' | operators.anna.role must be one of read
+      an operator of empty applications | password: '\(hash)', role: read, applications: ‸[] | \
+      operators.anna.applications must be a list
+      an operator's application twice | password: '\(hash)', role: read, applications: [a, ‸a] | "a" appears twice
+      a slip in an operator | password: '\(hash)', ‸rolle: read, role: read, applications: '*' | \
+      "rolle" is not a setting of operators.anna
+      """)
+
+  private static let ofOtherSections =
+    files(
+      { $0 },
+      """
+      vendors that are no mapping | vendors: ‸[shop, bank] | vendors must be a mapping
+      a vendor that is no list | vendors: {acme: ‸shop} | vendors.acme must be a list
+      a vendor of no application | vendors: {acme: ‸[]} | vendors.acme must be 1 to
+      a vendor's empty id | vendors: {acme: [shop, ‸""]} | an application in vendors.acme is empty
+      a vendor's reserved id | vendors: {acme: [shop, ‸x/payment]} | an application in vendors.acme must not end in /payment
+      an application of two vendors | vendors:↵  acme: [shop, bank]↵  trust: [vault, ‸bank] | \
+      "bank" is in vendors.acme already: an application has one vendor
+      vendors misspelt | ‸vendor: {acme: [shop]} | did you mean "vendors"
+      no list | callers: ‸shop | callers must be a list
+      nobody | callers: ‸[] | callers must name a caller
+      no name | callers:↵  - ‸keys: [\(digest)]↵\(grants) | a caller needs a name
+      no identity | callers:↵  - ‸name: shop↵\(grants) | needs one of spiffe, dns, common_name, or keys
+      no methods | callers:↵  - ‸name: shop↵    keys: [\(digest)]↵    applications: [shop]↵ | needs methods
+      no applications | callers:↵  - ‸name: shop↵    keys: [\(digest)]↵    methods: [TokenService/*]↵ | \
+      needs applications
+      local with a key | callers:↵  - name: local↵    ‸keys: [\(digest)]↵\(grants) | \
+      local is the caller in plaintext from this machine
+      plaintext with a certificate | callers:↵  - name: plaintext↵    ‸dns: shop.example.org↵\(grants) | \
+      plaintext is the caller in plaintext from beyond this machine
+      a key where certificates are required | \
+      tls: {certificate: a, key: b, client_authorities: c, client_certificates: required}↵\
+      callers:↵  - name: shop↵    ‸keys: [\(digest)]↵\(grants) | \
+      a caller without a certificate cannot call
+      TLS for nobody | ‸tls: {certificate: a, key: b} | tls needs callers
+      TLS without a key | tls:↵  ‸certificate: a↵\(shop)\(grants) | tls needs key, a PEM file
+      certificates that nobody vouches for | \
+      tls: {certificate: a, key: b, ‸client_certificates: optional}↵\(shop)\(grants) | needs tls.client_authorities
+      a word for certificates | \
+      tls: {certificate: a, key: b, client_authorities: c, client_certificates: ‸always}↵\(shop)\(grants) | \
+      must be one of required, optional
+      no addresses | listen: ‸[] | listen must be 1 to 16
+      an address that is none | listen: [127.0.0.1:0, ‸nowhere] | listen must be HOST:PORT or unix:PATH
+      a socket without a path | listen: ‸"unix:" | listen must be HOST:PORT or unix:PATH
+      reflection by another word | reflection: ‸off | reflection must be one of true, false
+      no connections | limits: {connections: ‸0} | limits.connections must be 1 to
+      an age of no time | limits: {connection_age: ‸0s} | limits.connection_age must be 1s to 720h
+      a grace for nothing | limits: {‸connection_age_grace: 1m} | no effect without limits.connection_age
+      operators in a list | operators: ‸[anna] | operators must be a mapping
+      """)
 }

@@ -174,9 +174,9 @@ struct MetricTests {
         .flatMap { Double($0.dropFirst(series.count + 1)) }
     }
     #expect(number("touchstone_archive_last_success_timestamp_seconds") == nil)
-    meters.archiving.archivedFile()
-    meters.archiving.ended(true)
-    meters.archiving.ended(false)
+    meters.noteArchivedFile()
+    meters.noteArchiving(isDone: true)
+    meters.noteArchiving(isDone: false)
     #expect(number("touchstone_archive_files_total") == 1)
     #expect(number("touchstone_archive_failures_total") == 1)
     #expect(number("touchstone_archive_last_success_timestamp_seconds") ?? 0 > 0)

@@ -107,7 +107,7 @@ struct UpkeepTests {
     try await Self.withStore { store, log in
       let event = EventDraft(time: systemTime(), kind: "test", applicationID: "", caller: "test", details: [])
       try await store.commit(events: [event])
-      let verifying = LogVerifying(store: store, auditKeyring: AuditKeyring(nil), logger: log.logger)
+      let verifying = LogVerifying.begin(store: store, auditKeyring: AuditKeyring(nil), logger: log.logger)
       let line = await log.next(containing: "the audit log was read")
       #expect(line.text.hasSuffix(" sequence=1") && line.level == "info")
       verifying.cancel()

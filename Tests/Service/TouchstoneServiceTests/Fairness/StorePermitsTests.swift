@@ -108,28 +108,26 @@ struct StorePermitsTests {
   }
 
   /// Each holds certificates while it waits.
-  @Test func fewerBindingsWithCertificatesWait() throws {
+  @Test func fewerBindingsWithCertificatesWait() async throws {
     let permits = StorePermits(.keyProofs)
-    let held = Mutex<[StorePermit]>([])
+    let call = try begin(Method.all[0])
+    let tasks = (0..<StorePermits.maximumWaiting).map { number in
+      Task.immediate { () async throws(RequestError) in
+        try await permits.permit(
+          for: call, of: Caller(identity: "caller \(number)"), applicationID: "shop \(number)")
+      }
+    }
     var taken = 0
-    for number in 0..<StorePermits.maximumWaiting {
-      do throws(RequestError) {
-        try permits.take(for: Caller(identity: "caller \(number)"), applicationID: "shop \(number)") { permit in
-          held.withLock { $0.append(permit) }
-        }
+    for task in tasks {
+      switch await task.result {
+      case .success(let permit):
+        permit.end()
         taken += 1
-      } catch {
-        #expect(error.code == .resourceExhausted)
+      case .failure(let error): #expect((error as? RequestError)?.code == .resourceExhausted)
       }
     }
     #expect(taken == StorePermits.Kind.keyProofs.permits + StorePermits.Kind.keyProofs.waiting)
     #expect(StorePermits.Kind.keyProofs.waiting * 4 < StorePermits.maximumWaiting)
-    var ended = 0
-    while let permit = held.withLock({ $0.popLast() }) {
-      permit.end()
-      ended += 1
-    }
-    #expect(ended == taken)
   }
 
   @Test(arguments: Method.all)

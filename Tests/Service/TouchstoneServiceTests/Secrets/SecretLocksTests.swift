@@ -173,6 +173,13 @@ struct SecretLocksTests {
   }
 }
 
+/// Runs work at once.
+private final class InlineLoop: CallLoop {
+  let index = 0
+  let isCurrent = true
+  func execute(_ work: @escaping @Sendable () -> Void) { work() }
+}
+
 /// Waiters by number, on one thread.
 private final class LockBench: Sendable {
   let timer = ManualTimer()
@@ -204,7 +211,7 @@ private final class LockBench: Sendable {
   private func waiter(_ number: Int, at name: SecretName, of caller: String) -> SecretLocks.Waiter {
     SecretLocks.Waiter(
       tenant: FairShares.Tenant(caller: Array(caller.utf8), application: name.application),
-      execute: { $0() },
+      loop: InlineLoop(),
       step: { [self] lock in
         entries.withLock { $0.append("lock \(number)") }
         held.withLock { $0[number] = lock }

@@ -41,7 +41,7 @@ final class InProcessCall: IncomingStream, IncomingCall, @unchecked Sendable {
   private let authorization: String?
   private let room: Int
   private var taken = 0
-  private var onCancel: @Sendable () -> Void = {}
+  private var onCancel: @Sendable (RPCCancellation) -> Void = { _ in }
 
   init(path: String, loop: InProcessEventLoop, connection: InProcessConnection, key: String?, room: Int) {
     self.path = path
@@ -64,7 +64,6 @@ final class InProcessCall: IncomingStream, IncomingCall, @unchecked Sendable {
   func metadata(_ name: String) -> String? { name == "authorization" ? authorization : nil }
   func accept(_ metadata: Metadata) { initialMetadata = metadata }
   func request(_ count: Int) { requested += count }
-  func respond(_ message: [UInt8]) { send(message) }
   func respond(_ message: [UInt8], initialMetadata: Metadata) {
     self.initialMetadata = initialMetadata
     send(message)
@@ -76,7 +75,10 @@ final class InProcessCall: IncomingStream, IncomingCall, @unchecked Sendable {
 
   func finish() { ending = ending ?? .finished }
   func fail(_ error: RPCError) { ending = ending ?? .failed(error) }
-  func onCancel(_ body: @escaping @Sendable () -> Void) { if isCancelled { body() } else { onCancel = body } }
+  func onConnectionLeaving(_ body: @escaping @Sendable () -> Void) {}
+  func onCancel(_ body: @escaping @Sendable (RPCCancellation) -> Void) {
+    if isCancelled { body(.reset) } else { onCancel = body }
+  }
 
   // MARK: The caller's side
 
@@ -98,7 +100,7 @@ final class InProcessCall: IncomingStream, IncomingCall, @unchecked Sendable {
   func cancel() {
     guard ending == nil else { return }
     ending = .cancelled
-    onCancel()
+    onCancel(.reset)
   }
 
   func messages<Message: WireMessage>(_ type: Message.Type = Message.self) throws -> [Message] {

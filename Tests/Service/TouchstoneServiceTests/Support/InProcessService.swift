@@ -34,8 +34,8 @@ final class InProcessService {
     configure(&configuration)
     self.store = store
     let clock = clock
-    var environment = ServiceEnvironment(
-      clock: { clock.now }, verificationThreads: 1, secrets: secrets, timer: timer)
+    var environment = ServiceEnvironment(verificationThreads: 1, secrets: secrets, timer: timer)
+    environment.clock = { clock.now }
     if let seed { environment.randomness = .seeded(seed) }
     environment.version = Self.version
     service = TouchstoneService(

@@ -47,7 +47,8 @@ final class TestService: Sendable {
     configure(&configuration)
     let log = InMemoryLogHandler()
     var environment = ServiceEnvironment(
-      clock: { clock.now }, verificationThreads: 2, secrets: secrets ?? SecretWorkers(threads: 1), timer: timer)
+      verificationThreads: 2, secrets: secrets ?? SecretWorkers(threads: 1), timer: timer)
+    environment.clock = { clock.now }
     environment.metrics = metrics
     environment.tracer = tracer
     environment.monotonicClock = { MonotonicTime(nanoseconds: UInt64(clock.now.microseconds) * 1_000) }

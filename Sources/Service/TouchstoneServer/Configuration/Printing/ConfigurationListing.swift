@@ -161,15 +161,9 @@ extension PrintedValue {
   /// Whether every reader of YAML takes the word for a text: no number, no boolean, and no sign of YAML's own.
   private static func isPlain(_ text: String) -> Bool {
     if Duration(settingName: text) != nil { return true }
-    guard let first = text.utf8.first, first.isLetter || first == UInt8(ascii: "/") else { return false }
+    guard let first = text.utf8.first, first.isASCIILetter || first == UInt8(ascii: "/") else { return false }
     let others = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"]
     return !others.contains(text.lowercased())
-      && text.utf8.allSatisfy { $0.isLetter || "0123456789/._-+*@".utf8.contains($0) }
-  }
-}
-
-extension UInt8 {
-  fileprivate var isLetter: Bool {
-    UInt8(ascii: "a")...UInt8(ascii: "z") ~= self || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self
+      && text.utf8.allSatisfy { $0.isASCIILetter || "0123456789/._-+*@".utf8.contains($0) }
   }
 }

@@ -1,0 +1,8 @@
+// Kinds of ASCII characters, for forms that only few characters may have.
+
+extension UInt8 {
+  package var isASCIIDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
+  package var isASCIIUppercase: Bool { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self }
+  package var isASCIILetter: Bool { isASCIIUppercase || UInt8(ascii: "a")...UInt8(ascii: "z") ~= self }
+  package var isASCIILetterOrDigit: Bool { isASCIILetter || isASCIIDigit }
+}
