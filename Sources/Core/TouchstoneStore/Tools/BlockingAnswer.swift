@@ -1,9 +1,7 @@
-// A store's answer for a thread that may block.
-
 internal import Dispatch
 internal import Synchronization
 
-/// Blocks the thread: use one on which no other work waits.
+/// Returns a store's answer. Blocks the thread: use one on which no other work waits.
 package func blockingAnswer<Value: Sendable>(
   of call: (@escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
 ) -> Result<Value, StoreError> {
