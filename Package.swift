@@ -264,7 +264,7 @@ let package = Package(
     tests(
       "Clients", "TouchstoneClient",
       ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", "RPCLoopback", "TestSupport", metrics]),
-    tests("Clients", "SimulatedPhone", ["TouchstoneAttestation", crypto]),
+    tests("Clients", "SimulatedPhone", ["TouchstoneAttestation", "TestSupport", crypto]),
     tests("Load", "LoadModel", ["TestSupport"]),
     tests("Load", "LoadScenarios", ["LoadModel", crypto]),
     // Apps' code as it is written for Apple's module: in both language modes, with no flag of ours but warnings.
@@ -320,7 +320,7 @@ let package = Package(
         "DispatchRPC", "DispatchHTTP", "TouchstoneCodec", "CodecMessages", "TouchstoneCrypto", "TouchstoneAttestation",
         "TouchstonePolicy", "Encodings",
         "DecisionTables", "TestSupport",
-      ], path: "Tests/Fuzz", exclude: ["Seeds", "Findings", "make_seeds.py", "run"], swiftSettings: settings),
+      ], path: "Tests/Fuzz", exclude: ["Seeds", "Findings", "run"], swiftSettings: settings),
     .testTarget(
       name: "StructureTests", dependencies: ["TestSupport"], path: "Tests/StructureTests", swiftSettings: settings),
   ]

@@ -1,10 +1,9 @@
-// The state of an LAContext: its settings, its knowledge of the phone, its open evaluation.
-
 internal import Foundation
 internal import SimulatedPhone
 internal import Synchronization
 
-/// The state of one `LAContext`. Keys that were fetched with a context hold it, too.
+/// The state of one `LAContext`: its settings, its knowledge of the phone, its open evaluation. Keys that were fetched
+/// with a context hold it, too.
 final class ContextSession: Sendable {
   struct Settings: Sendable {
     var fallbackTitle: String?

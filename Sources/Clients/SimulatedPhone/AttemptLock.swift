@@ -1,6 +1,4 @@
-// How many wrong attempts a phone forgives. All apps on the phone share one count.
-
-/// Counts wrong attempts and locks. The caller passes the time.
+/// Counts a phone's wrong attempts, which all of its apps share, and locks. The caller passes the time.
 struct AttemptLock: Sendable, Hashable {
   /// Consecutive wrong touches after which biometrics are locked until the right passcode.
   static let biometricBudget = 5

@@ -1,8 +1,7 @@
-// A hybrid key in memory: ML-DSA-65 (FIPS 204) beside P-256, as apps of iOS 26 make two keys in the Secure Enclave.
-
 internal import Crypto
 
-/// Two private keys that sign the same bytes, without a prompt.
+/// A hybrid key in memory, as apps of iOS 26 make two keys in the Secure Enclave: ML-DSA-65 (FIPS 204) beside P-256.
+/// Both sign the same bytes, without a prompt.
 public struct HybridKey: Sendable {
   public let p256: SoftwareKey
   /// 1,952 bytes.

@@ -1,9 +1,8 @@
-// A phone for tests, demonstrations and load: sensor, passcode, keys, prompts, and a person in front of it.
-
 internal import Dispatch
 internal import Synchronization
 
-/// A simulated iPhone. Thread-safe.
+/// A simulated iPhone for tests, demonstrations and load: sensor, passcode, keys, prompts, and a person in front of it.
+/// Thread-safe.
 ///
 /// ```swift
 /// let phone = SimulatedPhone(passcode: "2580", enrolled: ["right thumb"])

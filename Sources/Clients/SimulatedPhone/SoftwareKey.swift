@@ -1,8 +1,6 @@
-// A P-256 key in memory, which replaces a Secure Enclave key and is enough for a load client.
-
 internal import Crypto
 
-/// A P-256 private key that signs without a prompt.
+/// A P-256 private key in memory, which signs without a prompt: enough for a load client.
 public struct SoftwareKey: Sendable {
   /// 65 bytes: 0x04, x, y (ANSI X9.63, uncompressed).
   public let publicKeyX963: [UInt8]

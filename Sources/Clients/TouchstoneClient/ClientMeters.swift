@@ -1,12 +1,10 @@
-// The client's calls in gRPC's standard metrics (proposal A66), by way of swift-metrics.
-
 internal import CoreMetrics
 internal import DispatchRPC
 internal import RPCChannel
 internal import Synchronization
 
-/// Counts calls and attempts. Which series there are depends on the methods and statuses that the client has seen: the
-/// service's methods times gRPC's statuses at most.
+/// Counts calls and attempts in gRPC's standard metrics (proposal A66), by way of swift-metrics. Which series there are
+/// depends on the methods and statuses that the client has seen: the service's methods times gRPC's statuses at most.
 final class ClientMeters: RPCChannelObserver {
   private struct Key: Hashable {
     let path: String

@@ -1,5 +1,3 @@
-// WatchEvents for its caller: events to iterate over, one at a time.
-
 internal import DispatchRPC
 internal import RPCChannel
 internal import Synchronization

@@ -1,5 +1,3 @@
-// The client of a Touchstone service: `let answer = try await client.beginEvaluation(request)`.
-
 public import Dispatch
 public import RPCChannel
 

@@ -1,9 +1,8 @@
-// Why a call failed. A policy's decision is never an error: the answer has it.
-
 public import DispatchRPC
 public import TouchstoneCodec
 
-/// A call without an answer: the service refused it, or the call did not reach it.
+/// A call without an answer: the service refused it, or the call did not reach it. A policy's decision is never an
+/// error: the answer has it.
 public struct TouchstoneError: Error, Hashable, Sendable {
   public var code: RPCCode
   /// English, for developers.

@@ -1,11 +1,9 @@
-// One RPC of the service, called like a function: as `async`, or with a completion on a queue.
-
 public import Dispatch
 package import DispatchRPC
 internal import RPCChannel
 public import TouchstoneCodec
 
-/// An RPC with one request and one answer.
+/// An RPC with one request and one answer, called like a function: as `async`, or with a completion on a queue.
 ///
 /// Sends a call again if it surely did not reach the service. If the service could not take a call, or lost it, calls
 /// that may happen twice are repeated, twice at most (`RepeatedCalls`). All of this happens within the deadline.

@@ -1,5 +1,3 @@
-// Pieces of a line, with their places.
-
 /// A part of one line. The slice's base is the whole line, which gives its column.
 struct SourceText: Sendable {
   let line: Int

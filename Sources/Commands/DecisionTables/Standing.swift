@@ -1,8 +1,7 @@
-// The state between the rows of a story.
-
 import TouchstonePolicy
 
-/// Everything that a service would keep between calls, as far as one case needs it.
+/// The state between the rows of a story: everything that a service would keep between calls, as far as one case needs
+/// it.
 struct Standing {
   /// A profile, and its binding on the device.
   struct Account {

@@ -1,6 +1,5 @@
-// Markdown, as far as tables need it: headings, lists after "Given:", pipe tables. Everything else is prose.
-
-/// The meaningful parts of a Markdown text, in order.
+/// The parts of a Markdown text that tables need, in order: headings, lists after "Given:", pipe tables. Everything
+/// else is prose.
 package struct TableDocument: Sendable {
   package enum Block: Sendable {
     /// "## Title": level 2.

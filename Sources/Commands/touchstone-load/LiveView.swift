@@ -1,11 +1,9 @@
-// Shows a run while it goes on.
-
 internal import CommandProgram
 internal import Glibc
 internal import LoadModel
 internal import MonotonicClock
 
-/// Writes to stderr: a view that is drawn anew in a terminal, plain lines elsewhere.
+/// Shows a run on stderr while it goes on: a view that is drawn anew in a terminal, plain lines elsewhere.
 struct LiveView: Sendable {
   private static let terminalInterval = Duration.milliseconds(500)
   private static let plainInterval = Duration.seconds(5)

@@ -1,10 +1,8 @@
-// A thread of the load: it sends calls when they are due, serves their connections, and runs what awaits their answers.
-
 internal import DispatchRPC
 internal import MonotonicClock
 
-/// The calls' tasks prefer it, and its connections live on it: from its due time to its booking, a call changes no
-/// thread.
+/// A thread of the load. The calls' tasks prefer it, and its connections live on it: from its due time to its booking,
+/// a call changes no thread.
 // Guard: `loop` is thread-safe, and constant.
 final class LoadLane: TaskExecutor, Sendable {
   /// Serves one run at a time, and lives as long as the process.

@@ -1,5 +1,6 @@
 // Runs of a load: each has connections of its own.
 
+internal import FoundationEssentials
 internal import Glibc
 internal import LoadModel
 internal import MonotonicClock
@@ -53,7 +54,7 @@ struct LoadRunner {
     let sampler = settings.targets.count == 1 ? ServiceSampler(target: settings.targets[0]) : nil
     let start = MonotonicTime.now()
     let begin = start + settings.warmUp
-    let startedAt = Self.secondsSince1970() + settings.warmUp.inSeconds
+    let startedAt = Date.now.timeIntervalSince1970 + settings.warmUp.inSeconds
     let runs = lanes.indices.map { index in
       LaneRun(
         lanes[index],
@@ -117,12 +118,6 @@ struct LoadRunner {
 
   private func share(of count: Int, _ index: Int, of parts: Int) -> Int {
     count / parts + (index < count % parts ? 1 : 0)
-  }
-
-  private static func secondsSince1970() -> Double {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 }
 

@@ -56,7 +56,7 @@ struct LoadSession: Sendable {
     var lowestMiss: LoadReport?
     var trials: [LoadReport.SearchEntry.Trial] = []
     while let trial = search.trial {
-      let report = try await measure(runner, LoadShape(.constant(trial), isPoisson: shape.isPoisson))
+      let report = try await measure(runner, LoadShape(.constant(trial)))
       let isMet = report.verdict == .valid
       search.record(trial, isMet: isMet)
       trials.append(LoadReport.SearchEntry.Trial(report, rate: trial, isMet: isMet))

@@ -1,5 +1,6 @@
 // The CPU and memory of a service on this machine, from proc(5).
 
+internal import FoundationEssentials
 internal import Glibc
 internal import LoadModel
 internal import MonotonicClock
@@ -62,7 +63,10 @@ struct ServiceSampler: Sendable {
     let sockets = Set(["/proc/net/tcp", "/proc/net/tcp6"].flatMap { listeningSockets($0, port) })
     guard !sockets.isEmpty else { return nil }
     return entries(of: "/proc").compactMap { Int($0) }.first { pid in
-      entries(of: "/proc/\(pid)/fd").contains { sockets.contains(link("/proc/\(pid)/fd/\($0)")) }
+      entries(of: "/proc/\(pid)/fd").contains { descriptor in
+        let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/fd/\(descriptor)")
+        return target.map(sockets.contains) ?? false
+      }
     }
   }
 
@@ -79,19 +83,6 @@ struct ServiceSampler: Sendable {
   }
 
   private static func entries(of directory: String) -> [String] {
-    guard let stream = opendir(directory) else { return [] }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      names.append(withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
-    }
-    return names
-  }
-
-  private static func link(_ path: String) -> String {
-    let text = [CChar](unsafeUninitializedCapacity: 64) { buffer, count in
-      count = buffer.baseAddress.map { max(0, readlink(path, $0, buffer.count)) } ?? 0
-    }
-    return String(decoding: text.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
   }
 }

@@ -17,11 +17,6 @@ struct TouchstoneLoad: ParsableCommand {
     defaultSubcommand: RunCommand.self)
 
   static func main() {
-    var arguments = Program.arguments
-    if let join = arguments.firstIndex(of: "--join") {
-      arguments.remove(at: join)
-      arguments.insert("join", at: 0)
-    }
-    Program.run(Self.self, arguments)
+    Program.run(Self.self)
   }
 }

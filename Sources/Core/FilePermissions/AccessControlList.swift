@@ -1,9 +1,7 @@
-// The users and groups that a POSIX access control list (acl(5)) lets write to a file, beyond those of its mode.
-
 internal import CExtendedAttributes
 internal import Glibc
 
-/// The entries of a list that matter here: the named users and groups that may write.
+/// The entries of a POSIX access control list (acl(5)) that matter here: the named users and groups that may write.
 ///
 /// If a file has such a list, the group's bits of its mode are the list's mask: no named user or group can do more.
 public enum AccessControlList: Sendable, Hashable {

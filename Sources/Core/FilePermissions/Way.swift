@@ -1,8 +1,6 @@
-// The directories and links that the kernel passes on its way to a path (path_resolution(7)).
-
 internal import Glibc
 
-/// The kernel's way to what is at a path.
+/// The directories and links that the kernel passes on its way to a path (path_resolution(7)).
 struct Way {
   /// Without links; empty for the root.
   private var directory = ""

@@ -1,8 +1,7 @@
-// The requirements of the service on any store: SQLite for one machine, PostgreSQL for many.
-
 public import TouchstonePolicy
 
-/// Durable records with compare-and-set, and an append-only audit log.
+/// Durable records with compare-and-set, and an append-only audit log: what the service requires of SQLite for one
+/// machine and of PostgreSQL for many.
 ///
 /// Every function may call its completion before it returns (a cache hit) or later, on a thread of the store's own;
 /// never twice. A completion must not block. Reads may be stale: a caller that acts on a read puts the versions that it

@@ -1,5 +1,3 @@
-// When each call of an open loop is due.
-
 internal import Glibc
 
 /// The due times of the calls, from the start of the first segment, in order.

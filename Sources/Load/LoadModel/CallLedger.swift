@@ -1,6 +1,5 @@
-// The books of a load: which calls are due, in flight, waiting for a caller or ended. No call is lost from them.
-
-/// Books calls of an open or a closed loop, for one thread.
+/// The books of a load, for one thread: which calls of an open or a closed loop are due, in flight, waiting for a
+/// caller or ended. No call is lost from them.
 ///
 /// Times count from the start of the measured part; the warm-up's are negative. A call belongs to the part, and to the
 /// window, in which it was due. Its latency counts from when it was due, so a call that had to wait for a caller, or

@@ -1,5 +1,3 @@
-// How a call ended.
-
 /// The class of a call that ended.
 package enum CallOutcome: Hashable, Sendable {
   case succeeded

@@ -1,6 +1,5 @@
-// Which flow each call of a load is, and how long its person thinks after it.
-
-/// Flows with weights. A call's number alone decides, so that a run can be repeated.
+/// Flows with weights, and how long a person thinks after each. A call's number alone decides, so that a run can be
+/// repeated.
 ///
 /// The numbers' multiples of an irrational number, modulo 1, spread evenly: each flow has its part of any hundred
 /// calls, as it would not with random numbers (M. Roberts, "The Unreasonable Effectiveness of Quasirandom Sequences",

@@ -1,6 +1,4 @@
-// How many calls are due when: a closed loop, or a rate over time.
-
-/// The shape of a load, as `--shape` names it.
+/// The shape of a load, as `--shape` names it: a closed loop, or a rate over time.
 package struct LoadShape: Hashable, Sendable {
   package enum Rates: Hashable, Sendable {
     /// Each caller starts its next call when the last one ends.
@@ -16,8 +14,6 @@ package struct LoadShape: Hashable, Sendable {
   package var rates: Rates
   /// Random gaps, as independent users cause (a Poisson process), instead of even ones.
   package var isPoisson: Bool
-  /// A constant rate for hours: only its default duration differs.
-  package private(set) var isSoak = false
 
   package init(_ rates: Rates, isPoisson: Bool = false) {
     self.rates = rates
@@ -26,8 +22,6 @@ package struct LoadShape: Hashable, Sendable {
 
   package static let closed = LoadShape(.closed)
 
-  /// The duration of a soak without `--duration`.
-  package static let soakDuration = Duration.seconds(3_600)
   /// Calls per second; more than one process sends.
   package static let maximumRate = 1_000_000.0
 
@@ -71,7 +65,7 @@ package struct RateSegment: Hashable, Sendable {
 }
 
 extension LoadShape: CustomStringConvertible {
-  /// "closed", "constant:200", "poisson:200", "steps:100,200", "ramp:100-1000", "spike:100-1000", "soak:200".
+  /// "closed", "constant:200", "poisson:200", "steps:100,200", "ramp:100-1000", "spike:100-1000".
   package init?(_ text: some StringProtocol) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
@@ -88,9 +82,6 @@ extension LoadShape: CustomStringConvertible {
     }
     switch (name, rates.count) {
     case ("constant", 1): self.init(.constant(rates[0]))
-    case ("soak", 1):
-      self.init(.constant(rates[0]))
-      isSoak = true
     case ("poisson", 1): self.init(.constant(rates[0]), isPoisson: true)
     case ("steps", 1...): self.init(.steps(rates))
     case ("ramp", 2): self.init(.ramp(from: rates[0], to: rates[1]))

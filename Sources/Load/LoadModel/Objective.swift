@@ -1,6 +1,4 @@
-// The conditions that a run has to meet: `--slo 'p99<20ms,errors<0.1%,rate>5000'`.
-
-/// One condition on a run.
+/// One condition that a run has to meet: `--slo 'p99<20ms,errors<0.1%,rate>5000'`.
 package struct Objective: Hashable, Sendable {
   package enum Metric: Hashable, Sendable {
     /// A percentile of the latencies, in microseconds.

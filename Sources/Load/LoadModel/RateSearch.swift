@@ -1,6 +1,5 @@
-// The search for the highest rate that meets the objectives.
-
-/// Doubles the rate until it is too much, then halves the gap until it is within 5 %.
+/// The search for the highest rate that meets the objectives: doubles the rate until it is too much, then halves the
+/// gap until it is within 5 %.
 package struct RateSearch: Sendable {
   /// The highest rate that met the objectives, and the lowest that did not.
   package private(set) var met: Double?

@@ -1,6 +1,5 @@
-// The members of one JSON object, found without making values of them.
-
-/// Finds members of an object by name, and compares their bytes. Names and texts with escapes are found by none.
+/// The members of one JSON object, found by name without making values of them. Names and texts with escapes are found
+/// by none.
 struct FlatJSON {
   private let bytes: [UInt8]
   private var members: [(name: Range<Int>, value: Range<Int>)] = []

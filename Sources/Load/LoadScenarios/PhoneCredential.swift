@@ -1,9 +1,7 @@
-// The credentials by which the phones of a load prove themselves.
-
 internal import Encodings
 internal import FoundationEssentials
 
-/// By its name in scenarios.
+/// The credential by which the phones of a load prove themselves, by its name in scenarios.
 package enum PhoneCredential: String, CaseIterable, Sendable {
   case p256
   /// ML-DSA-65 beside P-256 (R48).

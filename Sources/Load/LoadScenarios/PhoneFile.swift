@@ -1,9 +1,7 @@
-// Phones that are kept between runs, so that a second run binds nothing.
-
 internal import Encodings
 internal import FoundationEssentials
 
-/// The content of a phone file. It has private keys.
+/// The content of a phone file, which keeps phones between runs. It has private keys.
 package struct PhoneFile: Codable, Sendable {
   package struct Phone: Codable, Hashable, Sendable {
     /// The private key: 32 bytes, base64url.

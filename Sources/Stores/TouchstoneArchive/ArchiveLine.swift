@@ -83,7 +83,7 @@ extension ArchiveLine {
 
   /// `nil`: not a line as it is written above.
   init?(_ line: [UInt8]) {
-    guard let members = JSONObjectReader.read(line) else { return nil }
+    guard case .object(let members)? = try? JSONReader.read(line) else { return nil }
     let fields = Fields(members)
     if members["sequence"] != nil {
       guard let event = Self.event(fields) else { return nil }
@@ -148,7 +148,7 @@ private struct Fields {
   }
 
   func texts(_ name: String) -> [String]? {
-    if case .strings(let texts) = members[name] { texts } else { nil }
+    members[name]?.strings
   }
 
   func integer(_ name: String) -> Int64? {

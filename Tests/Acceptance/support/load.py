@@ -70,6 +70,12 @@ def end(load):
     return Ended(load.returncode, stdout, stderr)
 
 
+def latencies(part):
+    """The latency of each call of a report, or of a part of it, in ascending order."""
+    entries = (entry.split(":") for entry in part["histogram"].split())
+    return [int(latency) for latency, calls in entries for _ in range(int(calls))]
+
+
 def run_load(server, *options):
     return end(start_load(server, *options))
 

@@ -20,7 +20,6 @@ final class DemoServer: LoginServer, Sendable {
   private static let application = "com.example.app"
 
   private let client: TouchstoneClient
-  private let clock: MovableClock
   private let phone: SimulatedPhone
   private let isLoggedIn = Mutex(false)
 
@@ -31,14 +30,9 @@ final class DemoServer: LoginServer, Sendable {
     let laError: Int32
   }
 
-  fileprivate init(client: TouchstoneClient, clock: MovableClock, phone: SimulatedPhone) {
+  fileprivate init(client: TouchstoneClient, phone: SimulatedPhone) {
     self.client = client
-    self.clock = clock
     self.phone = phone
-  }
-
-  func wait(_ duration: Duration) {
-    clock.advance(by: duration)
   }
 
   /// The rest of Touchstone's answers, for tests that look behind the app.
@@ -118,7 +112,7 @@ final class DemoServer: LoginServer, Sendable {
   private func primary() throws -> V1.PrimaryAuthentication {
     guard isLoggedIn.withLock({ $0 }) else { throw NotLoggedIn() }
     return V1.PrimaryAuthentication(
-      method: "password", authenticatedAt: V1.Timestamp(seconds: clock.now.seconds, nanoseconds: 0))
+      method: "password", authenticatedAt: V1.Timestamp(seconds: now.seconds, nanoseconds: 0))
   }
 
   /// The app's server receives the phone's model and system in the app's requests; here the phone is at hand.
@@ -159,16 +153,8 @@ extension Attempt {
 
 // MARK: The process around it
 
-/// A clock that stands still until a test moves it.
-final class MovableClock: Sendable {
-  private let time = Mutex(UnixTime(seconds: 1_700_000_000))
-
-  var now: UnixTime { time.withLock { $0 } }
-
-  func advance(by duration: Duration) {
-    time.withLock { $0 = $0 + duration }
-  }
-}
+/// The clock stands still.
+private let now = UnixTime(seconds: 1_700_000_000)
 
 /// Runs Touchstone, with a store of its own that is gone afterwards, and a server of the app's before it.
 func withDemoServer<Value>(
@@ -177,13 +163,12 @@ func withDemoServer<Value>(
 ) async throws -> Value {
   let directory = FileManager.default.temporaryDirectory.appending(path: "touch-id-demo-\(UUID().uuidString)")
   defer { try? FileManager.default.removeItem(at: directory) }
-  let clock = MovableClock()
   var configuration = ServiceConfiguration()
   // The tests' time goes into the rules, not into hashing.
   configuration.secretHashing = PasswordHasher.Parameters(memoryKibibytes: 8, passes: 1, lanes: 1) ?? .standard
   let store = try SQLiteStore.open(directory: directory.path())
   var environment = ServiceEnvironment(cores: 2)
-  environment.clock = { clock.now }
+  environment.clock = { now }
   let service = TouchstoneService(
     configuration: configuration, store: store, keys: .ephemeral(), eventLoopCount: 1, logger: Logger(label: "demo"),
     environment: environment)
@@ -194,7 +179,7 @@ func withDemoServer<Value>(
   let client = TouchstoneClient(configuration: TouchstoneClientConfiguration(target: "\(address)"))
   let result: Result<Value, any Error>
   do {
-    result = .success(try await body(DemoServer(client: client, clock: clock, phone: phone)))
+    result = .success(try await body(DemoServer(client: client, phone: phone)))
   } catch {
     result = .failure(error)
   }

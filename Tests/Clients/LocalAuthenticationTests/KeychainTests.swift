@@ -404,20 +404,6 @@ struct KeychainTests {
     }
   }
 
-  @Test("A key of the current set is gone after a new finger, for a handle too")
-  func currentSet() throws {
-    let phone = SimulatedPhone.withThumb(person: .presenting(.finger("thumb")))
-    try run(on: phone) {
-      let key = try makeKey()
-      phone.enroll("index")
-      phone.remove("index")
-      #expect(findKey() == nil)
-      #expect { try sign(Data("challenge".utf8), with: key) } throws: { error in
-        (error as NSError).domain == "NSOSStatusErrorDomain" && (error as NSError).code == Int(errSecItemNotFound)
-      }
-    }
-  }
-
   @Test("A key of an evaluated context signs without another prompt")
   func contextOfKey() async throws {
     let phone = SimulatedPhone.withThumb(person: .init(script: [.present(.finger("thumb"))]))

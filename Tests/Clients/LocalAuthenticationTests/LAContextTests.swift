@@ -291,21 +291,6 @@ struct LAContextTests {
     #expect(context.domainState.biometry.stateHash == nil)
   }
 
-  // MARK: Face ID
-
-  @Test("An app whose owner denied it Face ID is told that there is none")
-  func faceIDDenied() async {
-    let phone = SimulatedPhone(
-      biometryType: .faceID, passcode: "2580", enrolled: ["anna"], person: .presenting(.face("anna"), passcode: "2580"))
-    phone.setFaceID(isAllowed: false, for: "com.example.app")
-    let context = context(on: phone)
-    var error: NSError?
-    #expect(!context.canEvaluatePolicy(Self.biometrics, error: &error))
-    #expect(error?.code == -6)
-    #expect(await evaluate(context, .deviceOwnerAuthentication) == nil)
-    #expect(context.evaluatedPolicyDomainState == nil)
-  }
-
   @Test("One context may evaluate many times at once, and be asked and invalidated meanwhile")
   func manyThreads() async {
     let phone = SimulatedPhone.withThumb(person: Self.owner)
@@ -347,17 +332,5 @@ struct LAContextTests {
       LASimulation.install(LASimulation(phone: .withThumb()))
       precondition(LAContext().canEvaluatePolicy(.deviceOwnerAuthentication, error: nil))
     }
-  }
-
-  @Test("Two apps on one phone share its attempts and not its domain state")
-  func twoApps() async {
-    let phone = SimulatedPhone.withThumb(person: .presenting(.finger("stranger's")))
-    let apps = ["com.example.shop", "com.example.bank"].map { application in
-      LASimulation(phone: phone, application: application).run { LAContext() }
-    }
-    for app in apps { #expect(app.canEvaluatePolicy(Self.biometrics, error: nil)) }
-    #expect(apps[0].evaluatedPolicyDomainState != apps[1].evaluatedPolicyDomainState)
-    #expect(await evaluate(apps[0]) == .authenticationFailed)
-    #expect(await evaluate(apps[1]) == .biometryLockout)
   }
 }

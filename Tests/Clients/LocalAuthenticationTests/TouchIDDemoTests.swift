@@ -40,35 +40,6 @@ struct TouchIDDemoTests {
     }
   }
 
-  @Test("Nothing is enabled without the password")
-  func passwordFirst() async throws {
-    let phone = SimulatedPhone.withThumb(person: Self.ada)
-    try await withDemoServer(for: phone) { server in
-      await LASimulation(phone: phone).run {
-        let app = TouchIDDemo(server: server)
-        await #expect(throws: DemoServer.WrongPassword.self) {
-          try await app.logIn(user: "ada", password: "hunter2")
-        }
-        await #expect(throws: DemoServer.NotLoggedIn.self) { try await app.enableTouchID() }
-        #expect(app.screen == .password && !app.isEnabled)
-      }
-    }
-  }
-
-  @Test("Who cancels, or is called away, may try again")
-  func cancel() async throws {
-    try await tell { app, phone, _ in
-      for action in [SimulatedPhone.PersonAction.tapCancel, .pressHome, .takeCall] {
-        phone.setPerson(.init(script: [action]))
-        try await app.logIn()
-        #expect(app.screen == .welcomeBack("Log in with Touch ID"))
-      }
-      phone.setPerson(Self.ada)
-      try await app.logIn()
-      #expect(app.screen == .home("ada"))
-    }
-  }
-
   @Test("The fallback button leads to the gesture, in the same login")
   func fallback() async throws {
     try await tell { app, phone, _ in
@@ -109,33 +80,6 @@ struct TouchIDDemoTests {
     }
   }
 
-  @Test("Five wrong gestures let it rest for a minute; meanwhile the phone's passcode serves")
-  func gestureLocked() async throws {
-    try await tell { app, phone, server in
-      let wetThumb = SimulatedPhone.Person(
-        script: [.present(.finger("wet thumb")), .tapFallback], habitAtPasscode: .present(.passcode("2580")))
-      phone.setPerson(wetThumb)
-      try await app.logIn()
-      for left in [4, 3, 2, 1] {
-        try await app.draw([0, 3, 6, 7])
-        #expect(app.screen == .gesture(attemptsLeft: left))
-      }
-      try await app.draw([0, 3, 6, 7])
-      #expect(app.screen == .locked)
-      try await app.draw(Self.gesture)
-      #expect(app.screen == .locked)
-      try await app.enterPhonePasscode()
-      #expect(app.screen == .home("ada"))
-
-      server.wait(.seconds(60))
-      phone.setPerson(wetThumb)
-      try await app.logIn()
-      #expect(app.screen == .gesture(attemptsLeft: nil))
-      try await app.draw(Self.gesture)
-      #expect(app.screen == .home("ada"))
-    }
-  }
-
   @Test("A new finger is noticed by the app, by the phone's keys and by the service; enabling anew makes it known")
   func newFinger() async throws {
     try await tell { app, phone, _ in
@@ -157,29 +101,6 @@ struct TouchIDDemoTests {
       #expect(!app.haveFingersChanged)
       try await app.logIn()
       #expect(app.screen == .home("ada"))
-    }
-  }
-
-  @Test("A finger added and removed again changes nothing to the app, and the key is gone all the same")
-  func fingerAndBack() async throws {
-    try await tell { app, phone, _ in
-      phone.enroll("index")
-      phone.remove("index")
-      #expect(!app.haveFingersChanged)
-      try await app.logIn()
-      #expect(app.screen == .gesture(attemptsLeft: nil))
-    }
-  }
-
-  @Test("Without a passcode on the phone there is no finger and no key, but still the gesture")
-  func passcodeRemoved() async throws {
-    try await tell { app, phone, _ in
-      phone.setPasscode(nil)
-      try await app.logIn()
-      #expect(app.screen == .gesture(attemptsLeft: nil))
-      try await app.draw(Self.gesture)
-      #expect(app.screen == .home("ada"))
-      await #expect(throws: LAError.self) { try await app.enableTouchID() }
     }
   }
 

@@ -1,6 +1,7 @@
 // The laws of the domain state: it tells whether the enrolled biometrics are the same, and nothing else.
 
 import SimulatedPhone
+import TestSupport
 import Testing
 
 @Suite("Domain state")
@@ -9,7 +10,7 @@ struct DomainStateTests {
 
   @Test("Two phones' states are equal exactly where the same fingers are enrolled", arguments: UInt64(1)...25)
   func dependsOnTheSetAlone(seed: UInt64) {
-    var random = Random(seed: seed)
+    var random = SeededGenerator(seed: seed)
     // One seed: two phones with one secret, and two histories.
     let first = Phone.owned(enrolled: [], seed: seed)
     let second = Phone.owned(enrolled: [], seed: seed)
@@ -21,16 +22,6 @@ struct DomainStateTests {
       let areEqual = first.domainState(for: Phone.shop) == second.domainState(for: Phone.shop)
       #expect(areEqual == (first.enrolled == second.enrolled), "seed \(seed)")
     }
-  }
-
-  @Test("Adding a finger and removing it again changes nothing", arguments: fingers.dropFirst())
-  func undone(finger: String) {
-    let phone = Phone.owned(enrolled: ["left thumb"])
-    let before = phone.domainState(for: Phone.shop)
-    phone.enroll(finger)
-    #expect(phone.domainState(for: Phone.shop) != before)
-    phone.remove(finger)
-    #expect(phone.domainState(for: Phone.shop) == before)
   }
 
   @Test("Names that run together are still two sets")
@@ -66,17 +57,5 @@ struct DomainStateTests {
     let before = phone.domainState(for: Phone.shop)
     phone.upgrade(to: .init(11), rewritingDomainState: rewriting)
     #expect((phone.domainState(for: Phone.shop) != before) == rewriting)
-  }
-}
-
-/// The same numbers for the same seed (a linear congruential generator, Knuth's MMIX).
-private struct Random: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    return state
   }
 }

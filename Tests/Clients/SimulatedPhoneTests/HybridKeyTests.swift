@@ -1,5 +1,6 @@
 import Crypto
 import SimulatedPhone
+import TestSupport
 import Testing
 
 struct HybridKeyTests {
@@ -13,19 +14,10 @@ struct HybridKeyTests {
 
   @Test func aGeneratorMakesTheSameKeys() {
     let keys = (0..<2).map { _ in
-      var generator = SeededGenerator(state: 7)
+      var generator = SeededGenerator(seed: 7)
       return HybridKey(using: &generator)
     }
     #expect(keys[0].p256.publicKeyX963 == keys[1].p256.publicKeyX963)
     #expect(keys[0].mlDSA65PublicKey == keys[1].mlDSA65PublicKey)
-  }
-
-  private struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return state
-    }
   }
 }

@@ -1,9 +1,8 @@
-// A stand-in for Apple's App Attestation CA: certificates of App Attest keys, under a root of its own.
-
 internal import Crypto
 internal import FoundationEssentials
 
-/// Certifies App Attest keys. A service believes it if its configuration has the root in `attestation.roots.apple`.
+/// A stand-in for Apple's App Attestation CA, which certifies App Attest keys. A service believes it if its
+/// configuration has the root in `attestation.roots.apple`.
 ///
 /// The root and the authority below it have keys of P-384, as Apple's. All certificates are valid from 2020 to 2049.
 public final class AppAttestAuthority: Sendable {

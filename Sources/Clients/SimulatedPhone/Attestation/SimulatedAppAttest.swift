@@ -1,9 +1,7 @@
-// App Attest on a simulated phone: what DCAppAttestService does for an app.
-
 internal import Crypto
 internal import Synchronization
 
-/// An app's App Attest keys on one phone. Thread-safe.
+/// An app's App Attest keys on one phone, as DCAppAttestService has them. Thread-safe.
 ///
 /// ```swift
 /// let service = SimulatedAppAttest(appID: "A1B2C3D4E5.org.example.shop", authority: authority)

@@ -1,10 +1,9 @@
-// Passkeys in software, and the browser before them: what navigator.credentials returns (WebAuthn Level 3).
-
 internal import Crypto
 internal import Encodings
 internal import Synchronization
 
-/// An authenticator that keeps passkeys, verifies its user and counts. Thread-safe.
+/// An authenticator that keeps passkeys, verifies its user and counts, and the browser before it: what
+/// navigator.credentials returns (WebAuthn Level 3). Thread-safe.
 ///
 /// ```swift
 /// let authenticator = SimulatedAuthenticator()

@@ -1,5 +1,3 @@
-// Certificates, as far as App Attest has them.
-
 internal import Crypto
 
 /// The little of X.509 that App Attest needs (RFC 5280), in DER.

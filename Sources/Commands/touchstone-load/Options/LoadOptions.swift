@@ -16,8 +16,8 @@ struct LoadOptions: ParsableArguments {
   @Option(help: "Threads that send and receive, each with its part of the connections.")
   var threads = 1
 
-  @Option(help: ArgumentHelp("How long to measure: 10s, 500ms, 2m. (default: 10s; a soak: 1h)", valueName: "time"))
-  var duration: LoadDuration?
+  @Option(help: ArgumentHelp("How long to measure: 10s, 500ms, 2m.", valueName: "time"))
+  var duration = LoadDuration(value: .seconds(10))
 
   @Option(help: ArgumentHelp("How long to run before measuring.", valueName: "time"))
   var warmup = LoadDuration(value: .seconds(1))
@@ -33,12 +33,9 @@ struct LoadOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "closed, constant:200, poisson:200, steps:100,200,400, ramp:100-1000, spike:100-1000 or soak:200.",
+      "closed, constant:200, poisson:200, steps:100,200,400, ramp:100-1000, or spike:100-1000.",
       valueName: "shape"))
   var shape: LoadShape?
-
-  @Flag(help: "Random gaps between calls (a Poisson process) instead of even ones.")
-  var poisson = false
 
   @Flag(help: "Search the highest rate that meets the objectives; each trial takes --duration.")
   var findMax = false
@@ -64,11 +61,10 @@ struct LoadOptions: ParsableArguments {
       throw ValidationError("--rate must be from 0 to \(LoadShape.maximumRate.fixed(0))")
     }
     guard rate == 0 || shape == nil else { throw ValidationError("--rate and --shape exclude each other") }
-    if poisson, loadShape.isClosed, !findMax { throw ValidationError("--poisson needs --rate or --shape") }
     guard !findMax || shape == nil else {
       throw ValidationError("--find-max sets the rate itself; --rate is the first one")
     }
-    guard measured > .zero else { throw ValidationError("--duration must be more than 0") }
+    guard duration.value > .zero else { throw ValidationError("--duration must be more than 0") }
   }
 
   static func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws {
@@ -77,15 +73,7 @@ struct LoadOptions: ParsableArguments {
     }
   }
 
-  var loadShape: LoadShape {
-    var shape = shape ?? (rate > 0 ? LoadShape(.constant(rate)) : .closed)
-    shape.isPoisson = shape.isPoisson || poisson
-    return shape
-  }
-
-  private var measured: Duration {
-    duration?.value ?? (shape?.isSoak == true ? LoadShape.soakDuration : .seconds(10))
-  }
+  var loadShape: LoadShape { shape ?? (rate > 0 ? LoadShape(.constant(rate)) : .closed) }
 
   /// Each target has a part of the connections of each thread.
   func settings(_ targets: [String]) throws(LoadError) -> LoadSettings {
@@ -94,7 +82,7 @@ struct LoadOptions: ParsableArguments {
     }
     return LoadSettings(
       targets: targets, connections: connections, streams: streams, callers: callers, threads: threads,
-      timeout: timeout.value, warmUp: warmup.value, duration: measured, grace: grace.value)
+      timeout: timeout.value, warmUp: warmup.value, duration: duration.value, grace: grace.value)
   }
 }
 

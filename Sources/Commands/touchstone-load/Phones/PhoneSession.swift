@@ -177,11 +177,7 @@ struct PhoneSession {
     return (purpose == .payment) == (claims.transaction == transaction) ? nil : "the claims' transaction"
   }
 
-  private static func now() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec)
-  }
+  private static func now() -> Int64 { Int64(time(nil)) }
 }
 
 extension AttemptOutcome {

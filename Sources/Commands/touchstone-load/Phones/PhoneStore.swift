@@ -1,9 +1,8 @@
-// The file of `--phones`: read and written as a whole, and closed to all users but its owner.
-
 internal import Glibc
 internal import LoadScenarios
 
-/// An open phone file. Other runs cannot use it meanwhile, because they would lock or change this run's phones.
+/// An open phone file (`--phones`), closed to all users but its owner. Other runs cannot use it meanwhile, because they
+/// would lock or change this run's phones.
 struct PhoneStore {
   let path: String
   /// `nil`: the file is new.

@@ -1,11 +1,9 @@
-// The calls that the phones of a load make: those of a scenario.
-
 internal import LoadModel
 internal import LoadScenarios
 internal import RPCChannel
 internal import TouchstoneClient
 
-/// A class, so that each call refers to all of it at once.
+/// The calls that the phones of a load make. A class, so that each call refers to all of it at once.
 final class PhoneWorkload: Sendable {
   let scenario: Scenario
   private let target: String

@@ -1,9 +1,7 @@
-// People that type their passcode beside the measured load: slow checks, at a steady pace.
-
 internal import LoadScenarios
 internal import TouchstoneClient
 
-/// The typists: each types once a second.
+/// People that type their passcode beside the measured load, each once a second.
 struct Typists: Sendable {
   private static let application = Scenario.defaultApplication
   private static let posture = V1.DevicePosture(platform: "web", osVersion: "17.4")

@@ -9,8 +9,7 @@ struct JoinCommand: ParsableCommand {
     commandName: "join",
     abstract: "Join the reports of runs at the same time into one.",
     discussion: """
-      Each file has one report (--json) on each line. Counts and histograms are added, and judged as those of one run. \
-      `touchstone-load --join A.json B.json` does the same.
+      Each file has one report (--json) on each line. Counts and histograms are added, and judged as those of one run.
       """)
 
   @OptionGroup var judgement: Judgement

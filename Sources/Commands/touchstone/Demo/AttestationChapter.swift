@@ -110,14 +110,8 @@ extension DemoStory {
   private func bindVouchedKeys() async throws(WrongAnswer) -> (Keys, App) {
     narrator.title("On Ada's own phone the bank's app vouches for its keys by App Attest.")
     let begun = try await beginBinding()
-    let biometry = try phone.makeKey(.biometryCurrentSet)
-    let passcode = try phone.makeKey(.devicePasscode)
-    var request = V1.CompleteBindingRequest(
-      applicationID: application, ticket: begun.ticket, deviceName: "Ada's iPhone",
-      keys: [
-        try offered(biometry, .biometryCurrentSet, begun.signingInput, .finger(DemoPhone.thumb)),
-        try offered(passcode, .devicePasscode, begun.signingInput, .passcode(DemoPhone.passcode)),
-      ], posture: phone.posture)
+    let (biometry, passcode, offer) = try twoKeys(for: begun)
+    var request = offer
     var app = App(authority: Self.apple)
     app.attestation = try app.attest(begun.signingInput, request.keys, phone.posture)
     request.appAttest = app.attestation

@@ -6,15 +6,7 @@ internal import TouchstoneClient
 extension DemoStory {
   func bind() async throws(WrongAnswer) -> Keys {
     narrator.title("Ada logged in with her password. Her phone makes two keys and proves that it holds them.")
-    let begun = try await beginBinding()
-    let biometry = try phone.makeKey(.biometryCurrentSet)
-    let passcode = try phone.makeKey(.devicePasscode)
-    let request = V1.CompleteBindingRequest(
-      applicationID: application, ticket: begun.ticket, deviceName: "Ada's iPhone",
-      keys: [
-        try offered(biometry, .biometryCurrentSet, begun.signingInput, .finger(DemoPhone.thumb)),
-        try offered(passcode, .devicePasscode, begun.signingInput, .passcode(DemoPhone.passcode)),
-      ], posture: phone.posture)
+    let (biometry, passcode, request) = try twoKeys(for: try await beginBinding())
     let binding = try await complete(request)
     try narrator.expect(binding.domainStateRecorded, "a binding with a baseline")
 
@@ -48,7 +40,22 @@ extension DemoStory {
     V1.PrimaryAuthentication(method: "password", authenticatedAt: clock.timestamp)
   }
 
-  func offered(
+  /// Makes a key of the finger and one of the phone's passcode, and the request that binds the phone with them.
+  func twoKeys(
+    for begun: V1.BeginBindingResponse
+  ) throws(WrongAnswer) -> (biometry: SimulatedPhone.Key, passcode: SimulatedPhone.Key, V1.CompleteBindingRequest) {
+    let biometry = try phone.makeKey(.biometryCurrentSet)
+    let passcode = try phone.makeKey(.devicePasscode)
+    let request = V1.CompleteBindingRequest(
+      applicationID: application, ticket: begun.ticket, deviceName: "Ada's iPhone",
+      keys: [
+        try offered(biometry, .biometryCurrentSet, begun.signingInput, .finger(DemoPhone.thumb)),
+        try offered(passcode, .devicePasscode, begun.signingInput, .passcode(DemoPhone.passcode)),
+      ], posture: phone.posture)
+    return (biometry, passcode, request)
+  }
+
+  private func offered(
     _ key: SimulatedPhone.Key, _ protection: V1.KeyProtection, _ input: [UInt8],
     _ presentation: SimulatedPhone.Presentation
   ) throws(WrongAnswer) -> V1.HardwareKey {

@@ -1,11 +1,10 @@
-// The demo's clock: the machine's time, moved forward as the story needs.
-
 internal import Synchronization
 internal import TouchstoneClient
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// The service and Ada's phone both read it, so that minutes of waiting pass in a moment.
+/// The machine's time, moved forward as the story needs. The service and Ada's phone both read it, so that minutes of
+/// waiting pass in a moment.
 final class DemoClock: Sendable {
   private let lead = Mutex(Duration.zero)
 

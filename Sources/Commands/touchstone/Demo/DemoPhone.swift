@@ -1,11 +1,9 @@
-// The app on the simulated phone, which turns the person's actions into requests.
-
 internal import SimulatedPhone
 internal import TouchstoneClient
 internal import TouchstonePolicy
 internal import TouchstoneServer
 
-/// A phone with one app on it.
+/// A phone with one app on it, which turns the person's actions into requests.
 struct DemoPhone {
   static let thumb = "right thumb"
   static let passcode = "2580"

@@ -1,3 +1,5 @@
+internal import Encodings
+
 /// Google's list of revoked certificates of Android's hardware, as android.googleapis.com/attestation/status publishes
 /// it.
 package struct RevocationList: Decodable, Sendable {

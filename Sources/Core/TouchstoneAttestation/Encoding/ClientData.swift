@@ -1,3 +1,5 @@
+internal import Encodings
+
 /// A browser's data about a ceremony (WebAuthn Level 3 §5.8.1): the members that count. Others may stand beside them;
 /// `tokenBinding` of Level 1 is one of these since Level 3.
 struct ClientData: Sendable {
@@ -9,9 +11,13 @@ struct ClientData: Sendable {
   let topOrigin: String?
 
   static func read(_ bytes: [UInt8]) throws(ProofError) -> ClientData {
-    guard case .object(let members) = try JSONReader.read(bytes) else {
-      throw ProofError(.malformedClientData, "not an object of JSON")
+    let value: JSONValue
+    do throws(JSONError) {
+      value = try JSONReader.read(bytes)
+    } catch {
+      throw ProofError(.malformedClientData, error.description)
     }
+    guard case .object(let members) = value else { throw ProofError(.malformedClientData, "not an object of JSON") }
     return ClientData(
       type: try text("type", of: members), challenge: try text("challenge", of: members),
       origin: try text("origin", of: members), crossOrigin: try crossOrigin(of: members),

@@ -112,23 +112,23 @@ extension TokenClaims {
   /// claims are skipped, so that a newer replica's tokens can be read.
   init?(payload: [UInt8]) {
     guard
-      let members = JSONObjectReader.read(payload),
+      case .object(let members)? = try? JSONReader.read(payload),
       case .string(let issuer) = members["iss"],
       case .string(let audience) = members["aud"],
       case .string(let subject) = members["sub"],
       case .integer(let issuedAt) = members["iat"],
       case .integer(let expiresAt) = members["exp"],
       case .string(let tokenID) = members["jti"],
-      case .strings(let methods) = members["amr"],
+      let methods = members["amr"]?.strings,
       case .string(let policy) = members["acr"]
     else { return nil }
     let (applicationID, use) = TokenUse.split(audience: audience)
     self.init(
       issuer: issuer, applicationID: applicationID, use: use, subject: subject, issuedAt: issuedAt,
       expiresAt: expiresAt, tokenID: tokenID, methods: methods, policy: policy, bindingID: nil)
-    guard members["single_use"] == (use.isSingle ? .true : nil), (members["txn"] != nil) == (use == .payment) else {
-      return nil
-    }
+    guard members["single_use"] == (use.isSingle ? .boolean(true) : nil),
+      (members["txn"] != nil) == (use == .payment)
+    else { return nil }
 
     switch members["bnd"] {
     case nil: break

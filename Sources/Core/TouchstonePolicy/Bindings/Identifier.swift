@@ -1,6 +1,5 @@
-// Names that callers choose: applications, profiles, devices, bindings, policies. docs/RULES.md, "Words".
-
-/// Identifiers are bytes. They are never folded, trimmed or normalised.
+/// Names that callers choose: applications, profiles, devices, bindings, policies (docs/RULES.md, "Words"). They are
+/// bytes, which are never folded, trimmed or normalised.
 public enum Identifier {
   /// Longest identifier, in bytes of UTF-8: room for a UUID, an e-mail address or a digest, and an index page still
   /// holds dozens.

@@ -7,9 +7,9 @@ extension EvaluationPolicy {
   }
 
   /// How an evaluation comes from biometrics to its other factors (R9, R21).
-  public enum Fallback: UInt8, Sendable, Hashable, CaseIterable {
+  public enum Fallback: String, SettingWord {
     /// The person taps the button (-3); too many failures end the evaluation.
-    case button = 1
+    case button
     /// Too many failures, or a lock, lead to the next factor in the same evaluation. There is no button.
     case automatic
   }

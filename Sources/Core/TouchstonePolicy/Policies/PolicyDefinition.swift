@@ -52,24 +52,24 @@ extension PolicyDefinition {
     }
   }
 
-  public enum AppAssertion: UInt8, Sendable, Hashable, CaseIterable {
+  public enum AppAssertion: String, SettingWord {
     /// A key's attempt on Apple's platforms needs one (R43).
-    case required = 1
+    case required
     /// One that comes must hold.
-    case accepted = 0
+    case accepted
   }
 
-  public enum Passkeys: UInt8, Sendable, Hashable, CaseIterable {
+  public enum Passkeys: String, SettingWord {
     /// Keys that cannot be copied to other devices (R46).
-    case deviceBound = 1
-    case any = 0
+    case deviceBound = "device_bound"
+    case any
   }
 
-  public enum DomainState: UInt8, Sendable, Hashable, CaseIterable {
+  public enum DomainState: String, SettingWord {
     /// Devices without one are refused (R27).
-    case required = 1
+    case required
     /// If there is one and it changed, another factor is needed (R25).
-    case compared = 0
+    case compared
   }
 
   public enum Token: Sendable, Hashable {

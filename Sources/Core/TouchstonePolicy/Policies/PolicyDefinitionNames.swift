@@ -1,6 +1,10 @@
-/// A value that is one of a few words. Its number is what a revision digests.
-protocol SettingWord: RawRepresentable<UInt8>, CaseIterable, Hashable, Sendable {
+/// A value that is one of a few words.
+public protocol SettingWord: CaseIterable, Hashable, Sendable {
   var settingName: String { get }
+}
+
+extension SettingWord where Self: RawRepresentable<String> {
+  public var settingName: String { rawValue }
 }
 
 extension EvaluationPolicy.Purpose: SettingWord {
@@ -38,42 +42,6 @@ extension KeyProtection: SettingWord {
 
 extension ProofLevel: SettingWord {
   public var settingName: String { name }
-}
-
-extension PolicyDefinition.AppAssertion: SettingWord {
-  public var settingName: String {
-    switch self {
-    case .required: "required"
-    case .accepted: "accepted"
-    }
-  }
-}
-
-extension PolicyDefinition.Passkeys: SettingWord {
-  public var settingName: String {
-    switch self {
-    case .deviceBound: "device_bound"
-    case .any: "any"
-    }
-  }
-}
-
-extension PolicyDefinition.DomainState: SettingWord {
-  public var settingName: String {
-    switch self {
-    case .required: "required"
-    case .compared: "compared"
-    }
-  }
-}
-
-extension EvaluationPolicy.Fallback: SettingWord {
-  public var settingName: String {
-    switch self {
-    case .button: "button"
-    case .automatic: "automatic"
-    }
-  }
 }
 
 extension Duration {

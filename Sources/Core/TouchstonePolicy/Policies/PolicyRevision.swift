@@ -1,37 +1,23 @@
 // Identifies the settings under which an evaluation began (R36).
 
 extension EvaluationPolicy {
-  /// Differs for different settings, and is the same on every replica and after every restart with the same ones.
+  /// Differs for different settings in force, and is the same on every replica and after every restart with the same
+  /// ones.
   ///
-  /// FNV-1a, 64 bits, over every setting. It only has to notice a change, because the operator is no attacker.
+  /// FNV-1a (RFC 9923), 64 bits, over the name, the purpose, the factors, and each setting that has not its default, by
+  /// its key, as `policy show` prints it. So an update that brings a setting leaves the revisions of existing policies
+  /// as they are. The hash only has to notice a change, because the operator is no attacker.
   public var revision: UInt64 {
-    var digest = PolicyDigest()
-    for byte in name.utf8 { digest.add(byte) }
-    for part in Self.digests { part.add(self, &digest) }
-    return digest.value
-  }
-
-  private static let digests = PolicySetting.all.flatMap(\.digests).sorted { $0.place < $1.place }
-}
-
-/// Fowler, Noll and Vo's hash (RFC 9923).
-struct PolicyDigest {
-  /// Whether a setting adds nothing while it has its default, so that an update that brings the setting leaves the
-  /// revisions of existing policies as they are. The first ones are older than this rule.
-  static func isOptional(_ place: Int) -> Bool { place > 15 }
-
-  private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
-
-  mutating func add(_ byte: UInt8) {
-    value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01b3
-  }
-
-  mutating func add(_ number: UInt64) {
-    for shift in stride(from: 0, to: 64, by: 8) { add(UInt8(truncatingIfNeeded: number >> UInt64(shift))) }
-  }
-
-  /// In microseconds; `nil` counts as more than any of them.
-  mutating func add(_ duration: Duration?) {
-    add(duration.map { UInt64(bitPattern: $0.wholeMicroseconds) } ?? .max)
+    var defaults = EvaluationPolicy(defaultsFor: purpose)
+    defaults.factors = factors
+    var words = [name, purpose.settingName] + factors.map(\.settingName)
+    for setting in PolicySetting.all.sorted(by: { $0.key < $1.key }) {
+      let printed = setting.printed(of: self)?.words
+      if printed != setting.printed(of: defaults)?.words { words += [setting.key] + (printed ?? []) }
+    }
+    // No text in UTF-8 has the byte that separates the words.
+    return words.lazy.flatMap { Array($0.utf8) + [0xFF] }.reduce(0xcbf2_9ce4_8422_2325) { hash, byte in
+      (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3
+    }
   }
 }

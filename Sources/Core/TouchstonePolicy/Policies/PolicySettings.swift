@@ -85,11 +85,11 @@ extension PolicySetting {
   private static let keys = biometrics + [.passkey]
 
   static let purpose = PolicySetting(
-    "purpose", \.purpose, .word(), at: 1, example: "payment",
+    "purpose", \.purpose, .word(), example: "payment",
     get: { $0.purpose }, set: { $0.purpose = $1 }, judge: { $0.judgePurpose() })
 
   static let factors = PolicySetting(
-    "factors", \.factors, .factors, at: 2, example: "biometry + passcode",
+    "factors", \.factors, .factors, example: "biometry + passcode",
     get: { $0.factors.map { .value($0) } },
     set: { (policy, written) throws(UnreadableSetting) in
       policy.factors = try written.readAll()
@@ -97,70 +97,70 @@ extension PolicySetting {
     judge: { $0.judgeFactors() })
 
   static let attempts = PolicySetting(
-    "attempts", \.attempts, .count(PolicyDefinition.attemptBounds), at: 3, of: biometrics, example: "2",
+    "attempts", \.attempts, .count(PolicyDefinition.attemptBounds), of: biometrics, example: "2",
     get: { Int($0.attemptsPerEvaluation) }, set: { $0.attemptsPerEvaluation = UInt32(clamping: $1) },
     judge: { $0.judgeAttempts() })
 
   static let lockoutAfter = PolicySetting(
-    "lockout_after", \.lockoutAfter, .count(PolicyDefinition.lockoutBounds), at: 4, of: biometrics, example: "3",
+    "lockout_after", \.lockoutAfter, .count(PolicyDefinition.lockoutBounds), of: biometrics, example: "3",
     get: { Int($0.failuresBeforeLockout) }, set: { $0.failuresBeforeLockout = UInt32(clamping: $1) })
 
   static let ladder = PolicySetting(
-    "ladder", \.ladder, .ladder, at: 10, of: [.passcode, .gesture], example: "3 1m + 5 disable",
+    "ladder", \.ladder, .ladder, of: [.passcode, .gesture], example: "3 1m + 5 disable",
     get: { $0.ladder.rungs.map { .value(PolicyDefinition.Rung($0)) } },
     set: { (policy, written) throws(UnreadableSetting) in policy.ladder = try Ladder(written) },
     judge: { $0.judgeLadder() })
 
   static let primaryFreshness = PolicySetting(
-    "primary_freshness", \.primaryFreshness, .duration(PolicyDefinition.lifetimeBounds), at: 11, of: [.primary],
+    "primary_freshness", \.primaryFreshness, .duration(PolicyDefinition.lifetimeBounds), of: [.primary],
     example: "1m",
     get: { $0.primaryFreshness }, set: { $0.primaryFreshness = $1 })
 
   static let keyProtection = PolicySetting(
-    "key_protection", \.keyProtection, .word(), at: 5, example: "biometry_any",
+    "key_protection", \.keyProtection, .word(), example: "biometry_any",
     get: { $0.requiredKeyProtection }, set: { $0.requiredKeyProtection = $1 }, judge: { $0.judgeKeyProtection() })
 
   static let minimumAttestation = PolicySetting(
-    "minimum_attestation", \.minimumAttestation, .word(), at: 16, of: keys, example: "tee",
+    "minimum_attestation", \.minimumAttestation, .word(), of: keys, example: "tee",
     get: { $0.minimumAttestation }, set: { $0.minimumAttestation = $1 })
 
   static let appAssertion = PolicySetting(
-    "app_assertion", \.appAssertion, .word(), at: 17, of: biometrics, example: "required",
+    "app_assertion", \.appAssertion, .word(), of: biometrics, example: "required",
     get: { $0.requiresAppAssertion ? .required : .accepted }, set: { $0.requiresAppAssertion = $1 == .required })
 
   static let passkeys = PolicySetting(
-    "passkeys", \.passkeys, .word(), at: 18, of: [.passkey], example: "device_bound",
+    "passkeys", \.passkeys, .word(), of: [.passkey], example: "device_bound",
     get: { $0.requiresDeviceBoundPasskeys ? .deviceBound : .any },
     set: { $0.requiresDeviceBoundPasskeys = $1 == .deviceBound })
 
   static let domainState = PolicySetting(
-    "domain_state", \.domainState, .word(), at: 7, of: biometrics, mayBeIdle: true, example: "required",
+    "domain_state", \.domainState, .word(), of: biometrics, mayBeIdle: true, example: "required",
     get: { $0.requiresDomainState ? .required : .compared }, set: { $0.requiresDomainState = $1 == .required },
     judge: { $0.judgeDomainState() })
 
   static let minimumOS = PolicySetting(
-    "minimum_os", \.minimumOS, .version(PolicyDefinition.osMajorBounds), at: 6, example: "9.3",
+    "minimum_os", \.minimumOS, .version(PolicyDefinition.osMajorBounds), example: "9.3",
     get: { $0.minimumOSVersion }, set: { $0.minimumOSVersion = $1 }, judge: { $0.judgeMinimumOS() })
 
   static let evaluationLifetime = PolicySetting(
-    "evaluation_lifetime", \.evaluationLifetime, .duration(PolicyDefinition.lifetimeBounds), at: 8,
+    "evaluation_lifetime", \.evaluationLifetime, .duration(PolicyDefinition.lifetimeBounds),
     get: { $0.evaluationLifetime }, set: { $0.evaluationLifetime = $1 })
 
   static let token = PolicySetting(
-    "token", \.token, .token, at: 9, 13, example: "5m single_use",
+    "token", \.token, .token, example: "5m single_use",
     get: { PolicyDefinition.Token(of: $0) },
     set: { (policy, written) throws(UnreadableSetting) in try written.apply(to: &policy) },
     judge: { $0.judgeToken() })
 
   static let fallback = PolicySetting(
-    "fallback", \.fallback, .word(), at: 12, of: biometrics, example: "automatic",
+    "fallback", \.fallback, .word(), of: biometrics, example: "automatic",
     get: { $0.fallback }, set: { $0.fallback = $1 }, judge: { $0.judgeFallback() })
 
   static let fallbackTitle = PolicySetting(
-    "fallback_title", \.fallbackTitle, .title, at: 14, of: biometrics,
+    "fallback_title", \.fallbackTitle, .title, of: biometrics,
     get: { $0.presentation.fallback }, set: { $0.presentation.fallback = $1 }, judge: { $0.judgeFallbackTitle() })
 
   static let cancelTitle = PolicySetting(
-    "cancel_title", \.cancelTitle, .title, at: 15, of: biometrics,
+    "cancel_title", \.cancelTitle, .title, of: biometrics,
     get: { $0.presentation.cancel }, set: { $0.presentation.cancel = $1 }, judge: { $0.judgeCancelTitle() })
 }

@@ -1,13 +1,9 @@
-/// How values of one kind are read, judged by themselves, printed and digested.
+/// How values of one kind are read, judged by themselves and printed.
 struct SettingForm<Value: Sendable & Hashable>: Sendable {
-  typealias Digest = @Sendable (Value?, inout PolicyDigest) -> Void
-
   let read: @Sendable (any SettingSource) -> Value?
   /// Returns the fault of a value, in words that follow the setting's name; `nil` if there is none.
   var violation: @Sendable (Value) -> String? = { _ in nil }
   let print: @Sendable (Value) -> PrintedSetting
-  /// One, except for values whose parts have their own places in the revision.
-  let digests: [Digest]
 }
 
 extension SettingForm where Value == Int {
@@ -15,7 +11,7 @@ extension SettingForm where Value == Int {
     SettingForm(
       read: { $0.integer() },
       violation: { bounds.contains($0) ? nil : "must be \(bounds.lowerBound) to \(bounds.upperBound)" },
-      print: { .word("\($0)") }, digests: [{ $1.add($0.map { UInt64(clamping: $0) } ?? .max) }])
+      print: { .word("\($0)") })
   }
 }
 
@@ -23,7 +19,7 @@ extension SettingForm where Value == Duration {
   static func duration(_ bounds: ClosedRange<Duration>) -> SettingForm {
     SettingForm(
       read: { $0.duration() }, violation: { bounds.contains($0) ? nil : DefinitionReview.reason(bounds) },
-      print: { .word($0.settingName) }, digests: [{ $1.add($0) }])
+      print: { .word($0.settingName) })
   }
 }
 
@@ -35,12 +31,7 @@ extension SettingForm where Value == OSVersion {
         majors.contains($0.major) ? nil : "must be a version from \(majors.lowerBound) to \(majors.upperBound)"
       },
       // Not as a word, because 9.0 would be a number.
-      print: { .text($0.text) },
-      digests: [
-        { version, digest in
-          for part in [version?.major, version?.minor, version?.patch] { digest.add(part.map(UInt64.init) ?? .max) }
-        }
-      ])
+      print: { .text($0.text) })
   }
 }
 
@@ -52,47 +43,26 @@ extension SettingForm where Value == String {
       violation: { title in
         title.isEmpty ? nil : Identifier.violation(in: title, maximumBytes: PolicyDefinition.maximumTitleBytes)
       },
-      print: { .text($0) },
-      digests: [
-        { title, digest in
-          digest.add(title.map { UInt64($0.utf8.count) } ?? .max)
-          for byte in (title ?? "").utf8 { digest.add(byte) }
-        }
-      ])
+      print: { .text($0) })
   }
 }
 
 extension SettingForm where Value: SettingWord {
   static func word() -> SettingForm {
     SettingForm(
-      read: { $0.word(among: Value.allCases.map { ($0.settingName, $0) }) }, print: { .word($0.settingName) },
-      digests: [{ $1.add($0?.rawValue ?? 0) }])
+      read: { $0.word(among: Value.allCases.map { ($0.settingName, $0) }) }, print: { .word($0.settingName) })
   }
 }
 
 extension SettingForm where Value == [Setting<Factor>] {
   static var factors: SettingForm {
-    SettingForm(
-      read: { $0.factors() }, print: { .list($0.written().map(\.settingName)) },
-      digests: [
-        { factors, digest in
-          digest.add(UInt64(factors?.count ?? 0))
-          for factor in (factors ?? []).written() { digest.add(factor.rawValue) }
-        }
-      ])
+    SettingForm(read: { $0.factors() }, print: { .list($0.written().map(\.settingName)) })
   }
 }
 
 extension SettingForm where Value == [Setting<PolicyDefinition.Rung>] {
   static var ladder: SettingForm {
-    SettingForm(
-      read: { $0.ladder() },
-      print: { .mappings($0.written().map(\.printed)) },
-      digests: [
-        { rungs, digest in
-          for rung in (rungs ?? []).written() { rung.add(to: &digest) }
-        }
-      ])
+    SettingForm(read: { $0.ladder() }, print: { .mappings($0.written().map(\.printed)) })
   }
 }
 
@@ -105,27 +75,11 @@ extension PolicyDefinition.Rung {
     if case .value(let disable) = disable { entries.append((Key.disable.rawValue, "\(disable)")) }
     return entries
   }
-
-  fileprivate func add(to digest: inout PolicyDigest) {
-    if case .value(let failures) = failures { digest.add(UInt64(clamping: failures)) }
-    if case .value(let lock) = lock { digest.add(lock) } else { digest.add(UInt64.max) }
-  }
 }
 
 extension SettingForm where Value == PolicyDefinition.Token {
   static var token: SettingForm {
-    SettingForm(
-      read: { $0.token() }, print: \.printed,
-      digests: [
-        { token, digest in
-          guard case .issued(.value(let lifetime), _)? = token else { return digest.add(nil as Duration?) }
-          digest.add(lifetime)
-        },
-        { token, digest in
-          guard case .issued(_, .value(true))? = token else { return digest.add(0 as UInt8) }
-          digest.add(1 as UInt8)
-        },
-      ])
+    SettingForm(read: { $0.token() }, print: \.printed)
   }
 }
 
@@ -164,4 +118,14 @@ public enum PrintedSetting: Sendable {
   case mapping([(name: String, word: String)])
   /// A list of mappings, one on each line.
   case mappings([[(name: String, word: String)]])
+
+  /// All names and words, in their order.
+  var words: [String] {
+    switch self {
+    case .word(let word), .text(let word): [word]
+    case .list(let words): words
+    case .mapping(let entries): entries.flatMap { [$0.name, $0.word] }
+    case .mappings(let rows): rows.joined().flatMap { [$0.name, $0.word] }
+    }
+  }
 }

@@ -1,6 +1,5 @@
-// How a verification of the audit log judges the accounts' signatures (R41).
-
-/// A value that takes events in their order, and remembers those that it could not check.
+/// How a verification of the audit log judges the accounts' signatures (R41). It takes events in their order, and
+/// remembers those that it could not check.
 public struct AccountReview: Sendable {
   private enum Kind: Sendable {
     case none

@@ -1,9 +1,7 @@
-// Events that were archived, and may be dropped from the audit log.
-
 internal import Encodings
 package import TouchstonePolicy
 
-/// All events after `start` and up to `end`, as an archive file has them.
+/// All events after `start` and up to `end`, as an archive file has them: they may be dropped from the audit log.
 public struct ArchivedEvents: Sendable, Hashable {
   /// The event before the first kept one at the read.
   public var start: EventChain.Head

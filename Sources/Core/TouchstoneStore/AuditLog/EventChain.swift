@@ -1,9 +1,7 @@
-// The audit log's hash chain: each event's hash covers all events before it (R41).
-
 internal import Crypto
 internal import TouchstonePolicy
 
-/// Numbers events and chains their hashes.
+/// Numbers the audit log's events and chains their hashes (R41).
 ///
 /// An event's hash is SHA-256 over the previous hash, its sequence and its content's digest. The digest is SHA-256 over
 /// a random salt and the content, with each field's length in front, so that no two events share an encoding. Without

@@ -1,6 +1,5 @@
-// A reading of the audit log, page by page, that checks whether each event is as it was written (R41).
-
-/// A value: it takes pages, and returns where the next one begins and what is wrong.
+/// A reading of the audit log that checks whether each event is as it was written (R41). A value: it takes pages, and
+/// returns where the next one begins and what is wrong.
 package struct EventLogReading: Sendable {
   /// How many of the latest events of a longer log a start reads: some 0.15 s of this process's time. The service reads
   /// the earlier ones while it runs.

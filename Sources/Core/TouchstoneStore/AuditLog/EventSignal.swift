@@ -1,8 +1,6 @@
-// Tells followers of the audit log that there are new events.
-
 internal import Synchronization
 
-/// Calls its observers after events were appended. It carries no events: observers read the log.
+/// Tells followers of the audit log that there are new events. It carries no events: observers read the log.
 ///
 /// Each store has one and signals it soon after each append by any process. One signal after several appends is enough,
 /// and a superfluous one does no harm. A store that polls for news needs to poll only while `isObserved`.

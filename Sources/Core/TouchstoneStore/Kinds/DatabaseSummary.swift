@@ -1,6 +1,4 @@
-// Summarizes a database file, after all of it was read and found whole.
-
-/// The contents of a backup, or of a database that was restored from one.
+/// The contents of a backup, or of a database that was restored from one, after all of it was read and found whole.
 public struct DatabaseSummary: Sendable, Hashable {
   public struct TableCount: Sendable, Hashable {
     public var table: String

@@ -1,8 +1,7 @@
-// The events of a store's work, for metrics, and its connections.
-
 package import TouchstonePolicy
 
-/// Called on the store's own queues, for each transaction: it must take nanoseconds.
+/// The events of a store's work, for metrics, and its connections. Called on the store's own queues, for each
+/// transaction: it must take nanoseconds.
 public struct StoreObserver: Sendable {
   /// A transaction became durable.
   ///

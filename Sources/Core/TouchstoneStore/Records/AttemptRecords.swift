@@ -1,5 +1,3 @@
-// The subject of an attempt, and the records that it depends on.
-
 /// The subject of an attempt. Another application's binding is as unknown as one that never existed.
 public enum AttemptSubject: Sendable, Hashable {
   case binding(applicationID: String, bindingID: String)

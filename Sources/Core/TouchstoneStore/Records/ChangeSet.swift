@@ -1,8 +1,6 @@
-// One decision's effects: all of them become durable, or none.
-
 public import TouchstonePolicy
 
-/// The changes of one decision, and the versions that it depends on.
+/// One decision's changes, of which all become durable or none, and the versions that they depend on.
 public struct ChangeSet: Sendable, Hashable {
   /// Applied in order, after every version in them was found as it was read.
   public var changes: [Change]

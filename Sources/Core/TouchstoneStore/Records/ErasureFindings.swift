@@ -1,8 +1,7 @@
-// The events that the parts of an erasure erased, and the fault that they found.
-
 internal import Synchronization
 
-/// A value, so that a repeated transaction begins with the same one.
+/// The events that the parts of an erasure erased, and the fault that they found. A value, so that a repeated
+/// transaction begins with the same one.
 package struct ErasureFindings: Sendable {
   /// The first event that is not as it was written, until it is reported.
   package private(set) var newFault: EventChainVerifier.Fault?

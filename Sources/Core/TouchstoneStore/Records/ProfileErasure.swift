@@ -1,5 +1,3 @@
-// Erasing a profile: its records are removed, its events lose their content, and the log says how many did.
-
 internal import Crypto
 internal import Encodings
 public import TouchstonePolicy

@@ -1,8 +1,7 @@
-// The posture last seen of a binding's device, so that support can explain a refusal without the phone.
-
 public import TouchstonePolicy
 
-/// The device's report and its time; never its domain state, only how that compared with the baseline then.
+/// The posture last seen of a binding's device and its time, so that support can explain a refusal without the phone.
+/// It never has the domain state, only how that compared with the baseline then.
 public struct SeenPosture: Sendable, Hashable {
   /// Without domain state.
   public let posture: DevicePosture

@@ -1,5 +1,3 @@
-// Which applications share a device's counts (R8).
-
 internal import TouchstonePolicy
 
 /// The applications that share a device's counts: those of one vendor. Another vendor's reports about a phone do not

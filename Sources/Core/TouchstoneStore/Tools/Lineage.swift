@@ -1,5 +1,3 @@
-// The line of history of a challenge, a ticket or a token.
-
 public import TouchstonePolicy
 
 /// A store's line of history, chosen at random when it is made, and again when it is restored from a backup.

@@ -1,6 +1,4 @@
-// Charts as inline SVG, in a coordinate system that stays readable on a telephone.
-
-/// A chart of lines over a horizontal axis.
+/// A chart of lines over a horizontal axis, as inline SVG in a coordinate system that stays readable on a telephone.
 struct Chart {
   struct Line {
     var name: String

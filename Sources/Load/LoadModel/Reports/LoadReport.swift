@@ -1,5 +1,3 @@
-// The report of a run: one value, from which all its forms are made.
-
 internal import FoundationEssentials
 
 /// A run's result. As JSON it is one object; docs/LOAD.md describes the keys, which are the properties' names in snake

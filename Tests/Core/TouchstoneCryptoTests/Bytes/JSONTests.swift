@@ -1,5 +1,6 @@
-// The claim sets' JSON: canonical out, strict in.
+// The claim sets' JSON.
 
+import Encodings
 import Testing
 
 @testable import TouchstoneCrypto
@@ -24,40 +25,11 @@ import Testing
     ("\u{7f}\u{2028}é汉😀", "{\"s\":\"\u{7f}\u{2028}é汉😀\"}"),
     ("", #"{"s":""}"#),
   ])
-  func `any text is escaped as RFC 8259 demands and comes back`(text: String, json: String) {
+  func `any text is escaped as RFC 8259 demands and comes back`(text: String, json: String) throws {
     var writer = JSONObjectWriter()
     writer.write("s", text)
     let bytes = writer.finish()
     #expect(bytes == Array(json.utf8))
-    #expect(JSONObjectReader.read(bytes) == ["s": .string(text)])
-  }
-
-  @Test func `all that the writer writes is read`() {
-    #expect(
-      JSONObjectReader.read(Array(#"{"s":"x","i":-5,"z":0,"l":["a","b"],"e":[],"t":true}"#.utf8))
-        == [
-          "s": .string("x"), "i": .integer(-5), "z": .integer(0), "l": .strings(["a", "b"]), "e": .strings([]),
-          "t": .true,
-        ])
-    #expect(JSONObjectReader.read(Array("{}".utf8)) == [:])
-  }
-
-  @Test(arguments: [
-    "", "{", "}", "[]", "null", "\"a\"", "{}{}", "{} ", " {}", "{\"a\" :1}",
-    #"{"a":1,}"#, #"{,"a":1}"#, #"{"a":1 "b":2}"#, #"{"a"}"#, #"{"a":}"#, #"{a:1}"#, #"{"a":1"#,
-    #"{"a":1,"a":1}"#, #"{"a":"x","a":"y"}"#,
-    #"{"a":01}"#, #"{"a":-0}"#, #"{"a":+1}"#, #"{"a":1.0}"#, #"{"a":1e3}"#, #"{"a":-}"#, #"{"a":1-2}"#,
-    #"{"a":9223372036854775808}"#, #"{"a":tru}"#, #"{"a":truee}"#, #"{"a":false}"#, #"{"a":null}"#, #"{"a":{}}"#,
-    #"{"a":[1]}"#, #"{"a":["x",]}"#, #"{"a":["x"}"#, #"{"a":[["x"]]}"#,
-    #"{"a":"x}"#, #"{"a":"\"}"#, #"{"a":"\x"}"#, #"{"a":"\u12"}"#, #"{"a":"\u0041"}"#, #"{"a":"\ud800"}"#,
-    "{\"a\":\"\n\"}", "{\"a\":\"\u{0}\"}",
-  ])
-  func `other JSON is refused`(json: String) {
-    #expect(JSONObjectReader.read(Array(json.utf8)) == nil)
-  }
-
-  @Test(arguments: [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xe2, 0x82]] as [[UInt8]])
-  func `invalid UTF-8 is refused`(bytes: [UInt8]) {
-    #expect(JSONObjectReader.read(Array(#"{"a":""#.utf8) + bytes + Array(#""}"#.utf8)) == nil)
+    #expect(try JSONReader.read(bytes) == .object(["s": .string(text)]))
   }
 }

@@ -238,19 +238,6 @@ import Testing
     #expect(await frames.contains { $0.stream == 1 && $0.type == 1 })
   }
 
-  @Test func aMessageCutOffByTheEndEndsTheCall() async throws {
-    let loopback = try Loopback()
-    let peer = RawPeer(loopback.address)
-    let request =
-      Frame.request(1, "/stream/Hold", [0, 0, 0, 0, 9, 5])
-    async let frames = peer.exchange(Frame.preface + request) {
-      $0.contains { $0.ends(1) }
-    }
-    await loopback.heldStreams.next().request(1)
-    #expect(await loopback.seen.next() == .cancelled(.refused))
-    #expect(await frames.contains { $0.stream == 1 && $0.type == 1 })
-  }
-
   /// Nothing of a stream stays behind, however it ended.
   @Test func endedStreamsLeaveNothingBehind() async throws {
     let loopback = try Loopback()

@@ -31,18 +31,6 @@ extension ConnectionSlots {
     #expect(slots.makeRoom() == .init(id: 2, member: 2))
   }
 
-  @Test func callersOfOneAddressDoNotCount() throws {
-    var slots = ConnectionSlots(limit: 100, strangersPerAddress: 2)
-    let proxy = try Self.address("192.0.2.1")
-    for id in 0..<50 as Range<UInt64> {
-      #expect(slots.arrived(from: proxy, keeper: 0) == .admit(id))
-      _ = slots.callAdmitted(id, of: "caller")
-    }
-    #expect(slots.arrived(from: proxy, keeper: 0) == .admit(50))
-    #expect(slots.arrived(from: proxy, keeper: 0) == .admit(51))
-    #expect(slots.arrived(from: proxy, keeper: 0) == .admitEnding(52, .init(id: 50, member: 0)))
-  }
-
   /// As many as it may have, from addresses of their own: no address has too many strangers.
   private static func full(of owner: String, limit: Int) throws -> ConnectionSlots {
     var slots = ConnectionSlots(limit: limit, strangersPerAddress: limit)

@@ -12,25 +12,10 @@ import Testing
     ConnectionTerm(maxAge: maxAge, ageGrace: grace, idleTimeout: idle, acceptedAt: seconds(0), jitter: jitter)
   }
 
-  @Test func overAgeItDrainsAndAfterTheGraceItCloses() {
-    var term = Self.term()
-    #expect(term.timerExpired(at: seconds(99), idleSince: nil) == .wait(until: seconds(100)))
-    #expect(term.timerExpired(at: seconds(100), idleSince: nil) == .drain(until: seconds(110)))
-    #expect(term.timerExpired(at: seconds(109), idleSince: nil) == .wait(until: seconds(110)))
-    #expect(term.timerExpired(at: seconds(110), idleSince: nil) == .close)
-  }
-
   @Test func withoutAGraceCallsTakeAsLongAsTheyTake() {
     var term = Self.term(grace: nil)
     #expect(term.timerExpired(at: seconds(100), idleSince: nil) == .drain(until: .distantFuture))
     #expect(term.timerExpired(at: seconds(1_000_000), idleSince: nil) == .wait(until: .distantFuture))
-  }
-
-  @Test func idleItDrains() {
-    var term = Self.term(maxAge: nil)
-    #expect(term.timerExpired(at: seconds(10), idleSince: seconds(5)) == .wait(until: seconds(55)))
-    #expect(term.timerExpired(at: seconds(54), idleSince: seconds(5)) == .wait(until: seconds(55)))
-    #expect(term.timerExpired(at: seconds(55), idleSince: seconds(5)) == .drain(until: .distantFuture))
   }
 
   @Test func aBusyOneIsNeverIdleNorOldWithoutALimit() {

@@ -1,25 +1,38 @@
-indirect enum JSONValue: Sendable, Equatable {
+package enum JSONValue: Sendable, Hashable {
   case object([String: JSONValue])
   case array([JSONValue])
   case string(String)
-  /// No number of client data counts.
+  case integer(Int64)
+  /// Any other number. None of them counts.
   case number
   case boolean(Bool)
   case null
+
+  /// The elements, if the value is an array of strings alone.
+  package var strings: [String]? {
+    guard case .array(let values) = self else { return nil }
+    var strings: [String] = []
+    strings.reserveCapacity(values.count)
+    for case .string(let string) in values { strings.append(string) }
+    return strings.count == values.count ? strings : nil
+  }
+}
+
+/// Why bytes are not the JSON that a reader takes.
+package struct JSONError: Error, CustomStringConvertible {
+  package let description: String
 }
 
 /// Reads one value of JSON (RFC 8259) that takes all bytes. Strict: text that two readers could understand differently
 /// is refused. Each name of an object stands once, also where an escape writes it.
-struct JSONReader {
-  /// Client data nests two deep; an extension may add some.
+package struct JSONReader {
+  /// The client data of a browser nests two deep; an extension may add some.
   private static let maximumDepth = 16
 
   private let bytes: [UInt8]
   private var position = 0
 
-  static func read(_ bytes: [UInt8]) throws(ProofError) -> JSONValue {
-    // UTF-8 without a byte-order mark (§8.1). Foundation would find out other encodings by itself.
-    guard String(validating: bytes, as: UTF8.self) != nil else { throw malformed("not UTF-8") }
+  package static func read(_ bytes: [UInt8]) throws(JSONError) -> JSONValue {
     var reader = JSONReader(bytes: bytes)
     let value = try reader.value(depth: 0)
     reader.skipSpace()
@@ -29,11 +42,11 @@ struct JSONReader {
 
   private init(bytes: [UInt8]) { self.bytes = bytes }
 
-  private static func malformed(_ detail: String) -> ProofError { ProofError(.malformedClientData, detail) }
+  private static func malformed(_ detail: String) -> JSONError { JSONError(description: detail) }
 
   // MARK: Values
 
-  private mutating func value(depth: Int) throws(ProofError) -> JSONValue {
+  private mutating func value(depth: Int) throws(JSONError) -> JSONValue {
     guard depth < Self.maximumDepth else { throw Self.malformed("nested deeper than \(Self.maximumDepth)") }
     skipSpace()
     switch peek() {
@@ -43,13 +56,11 @@ struct JSONReader {
     case UInt8(ascii: "t"): return try word("true", .boolean(true))
     case UInt8(ascii: "f"): return try word("false", .boolean(false))
     case UInt8(ascii: "n"): return try word("null", .null)
-    default:
-      try number()
-      return .number
+    default: return try number()
     }
   }
 
-  private mutating func object(depth: Int) throws(ProofError) -> [String: JSONValue] {
+  private mutating func object(depth: Int) throws(JSONError) -> [String: JSONValue] {
     var members: [String: JSONValue] = [:]
     position += 1
     skipSpace()
@@ -69,7 +80,7 @@ struct JSONReader {
     return members
   }
 
-  private mutating func array(depth: Int) throws(ProofError) -> [JSONValue] {
+  private mutating func array(depth: Int) throws(JSONError) -> [JSONValue] {
     var items: [JSONValue] = []
     position += 1
     skipSpace()
@@ -82,7 +93,7 @@ struct JSONReader {
     return items
   }
 
-  private mutating func word(_ word: StaticString, _ value: JSONValue) throws(ProofError) -> JSONValue {
+  private mutating func word(_ word: StaticString, _ value: JSONValue) throws(JSONError) -> JSONValue {
     let expected = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
     guard bytes[position...].starts(with: expected) else { throw Self.malformed("no value of JSON") }
     position += expected.count
@@ -90,17 +101,21 @@ struct JSONReader {
   }
 
   /// §6: no zero before other digits, and digits on both sides of the point.
-  private mutating func number() throws(ProofError) {
+  private mutating func number() throws(JSONError) -> JSONValue {
+    let start = position
     _ = take("-")
     if !take("0") { try digits() }
+    let end = position
     if take(".") { try digits() }
     if take("e") || take("E") {
       if !take("+") { _ = take("-") }
       try digits()
     }
+    guard position == end else { return .number }
+    return Int64(String(decoding: bytes[start..<end], as: UTF8.self)).map(JSONValue.integer) ?? .number
   }
 
-  private mutating func digits() throws(ProofError) {
+  private mutating func digits() throws(JSONError) {
     let start = position
     while let byte = peek(), UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte { position += 1 }
     guard position > start else { throw Self.malformed("no value of JSON") }
@@ -108,22 +123,32 @@ struct JSONReader {
 
   // MARK: Strings
 
-  private mutating func string() throws(ProofError) -> String {
-    var text: [UInt8] = []
+  private mutating func string() throws(JSONError) -> String {
     position += 1
+    var start = position
+    // What stands before `start`, if an escape does.
+    var unescaped: [UInt8] = []
     while let byte = peek() {
-      position += 1
       switch byte {
-      case UInt8(ascii: "\""): return String(decoding: text, as: UTF8.self)
-      case UInt8(ascii: "\\"): text += Array(String(try escaped()).utf8)
+      case UInt8(ascii: "\""):
+        let rest = bytes[start..<position]
+        position += 1
+        let text = String(validating: unescaped.isEmpty ? rest : (unescaped + rest)[...], as: UTF8.self)
+        guard let text else { throw Self.malformed("not UTF-8") }
+        return text
+      case UInt8(ascii: "\\"):
+        unescaped += bytes[start..<position]
+        position += 1
+        unescaped += Array(String(try escaped()).utf8)
+        start = position
       case 0..<0x20: throw Self.malformed("a control character")
-      default: text.append(byte)
+      default: position += 1
       }
     }
     throw Self.malformed("a string does not end")
   }
 
-  private mutating func escaped() throws(ProofError) -> Unicode.Scalar {
+  private mutating func escaped() throws(JSONError) -> Unicode.Scalar {
     let byte = peek()
     position += 1
     switch byte {
@@ -141,7 +166,7 @@ struct JSONReader {
   }
 
   /// §7: one code unit of UTF-16, or the two halves of a surrogate pair.
-  private mutating func scalar() throws(ProofError) -> Unicode.Scalar {
+  private mutating func scalar() throws(JSONError) -> Unicode.Scalar {
     let unit = try codeUnit()
     if let scalar = Unicode.Scalar(unit) { return scalar }
     guard UTF16.isLeadSurrogate(unit), take("\\"), take("u") else { throw Self.malformed("half a surrogate pair") }
@@ -150,7 +175,7 @@ struct JSONReader {
     return UTF16.decode(UTF16.EncodedScalar([unit, trail]))
   }
 
-  private mutating func codeUnit() throws(ProofError) -> UInt16 {
+  private mutating func codeUnit() throws(JSONError) -> UInt16 {
     var unit: UInt16 = 0
     for _ in 0..<4 {
       guard let byte = peek(), let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
@@ -173,6 +198,6 @@ struct JSONReader {
   }
 
   private mutating func skipSpace() {
-    while let byte = peek(), [0x20, 0x09, 0x0A, 0x0D].contains(byte) { position += 1 }
+    while let byte = peek(), byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D { position += 1 }
   }
 }
