@@ -146,7 +146,7 @@ let package = Package(
       [
         "TouchstoneService", "TouchstoneConsole", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite",
         "TouchstoneStorePostgres", "TouchstoneArchive", "TouchstoneCrypto", "TouchstoneAttestation", "TouchstoneCodec",
-        "TouchstoneMetrics", "TouchstoneTraces", "Encodings", "DispatchRPC", "DispatchHTTP", "RPCChannel",
+        "TouchstoneMetrics", "TouchstoneTraces", "Encodings", "EventLoops", "DispatchRPC", "DispatchHTTP", "RPCChannel",
         "SettingFiles", "FilePermissions",
         .product(name: "Logging", package: "swift-log"),
       ]),

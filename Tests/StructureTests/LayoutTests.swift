@@ -63,8 +63,8 @@ struct LayoutTests {
   }
 
   /// When a socket hangs up, Dispatch first tells its source and then takes the descriptor's number out of its own
-  /// epoll instance; by then the number may be somebody else's, who is never woken again (`_dispatch_event_merge_fd` of
-  /// libdispatch 6.3, github.com/swiftlang/swift-corelibs-libdispatch/issues/949).
+  /// epoll instance; by then the number may be another socket's, which gets no events from then on
+  /// (`_dispatch_event_merge_fd` of libdispatch 6.3, github.com/swiftlang/swift-corelibs-libdispatch/issues/949).
   @Test("Dispatch watches no sockets")
   func dispatchSources() throws {
     let root = PackageTree.root.appending(path: "Sources").path()

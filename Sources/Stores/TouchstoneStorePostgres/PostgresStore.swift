@@ -7,9 +7,9 @@ public import TouchstoneStore
 
 /// Every answer is durable and the same for every process on the database: the store keeps nothing in memory.
 ///
-/// Reads and commits take one round trip each and are answered on the store's queue. A commit is one transaction, which
-/// touches the rows of its device, its profile and its binding. Waiting commits go to the server together, and share
-/// its fsync.
+/// Reads and commits take one round trip each and are answered on a connection's event loop. A commit is one
+/// transaction, which touches the rows of its device, its profile and its binding. Waiting commits go to the server
+/// together, and share its fsync.
 public final class PostgresStore: Store {
   public let lineage: Lineage
   private let reads: ConnectionLane
@@ -57,10 +57,11 @@ public final class PostgresStore: Store {
     signer = AccountSigner(review: accounts)
     self.options = options
     let succession = server.hasTimelines ? Succession() : nil
+    let loops = LoopTurns(options)
     func lane(_ configuration: ConnectionLane.Configuration) -> ConnectionLane {
       var configuration = configuration
       configuration.succession = succession
-      return ConnectionLane(configuration, targets: targets, options: options)
+      return ConnectionLane(configuration, targets: targets, options: options, on: loops)
     }
     func shortLane(
       _ connections: Int, depth: Int, kept: Int, prepared: [Statement], setup: [String] = [],

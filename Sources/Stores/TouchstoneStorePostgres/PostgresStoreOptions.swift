@@ -57,13 +57,11 @@ public struct PostgresStoreOptions: Sendable {
 
   public var observer = StoreObserver()
 
-  /// The event loops whose threads the connections use. Calls of these are sent and answered without another thread. If
-  /// there is none, each group of connections makes one for itself.
+  /// The event loops whose threads the connections use, in turn. A call from a connection's own event loop is sent and
+  /// answered without another thread. If there is none, the store makes one.
   public var eventLoops: [EventLoop] = []
 
   public init() {}
-
-  var loops: [EventLoop] { eventLoops.isEmpty ? [EventLoop(label: "postgres")] : eventLoops }
 
   /// Half of a call's time: if the server or the network is gone, the other half is for finding out the outcome.
   var answerTimeout: Duration { callTimeout / 2 }

@@ -12,7 +12,8 @@ extension Statement {
 
   /// Whether the transaction has found no conflict yet. Each statement of a commit has this condition, so that after a
   /// conflict the rest of the transaction does nothing. It needs no function on the server and no error, which the
-  /// server would log, and works within a pipeline, where the client cannot check counts.
+  /// server would log (`commitTogether` has the one exception), and works within a pipeline, where the client cannot
+  /// check counts.
   static let isOpen = "coalesce(current_setting('touchstone.conflict', true), '') = ''"
 
   /// Notes a conflict for the rest of the transaction, which then has nothing to make durable.

@@ -238,7 +238,7 @@ final class WireBuffers: LoopLocal {
   var headerBlock = HeaderBlock()
   let gzip = Gzip()
 
-  package init(on loop: EventLoop) {}
+  init(on loop: EventLoop) {}
 
   deinit {
     received.deallocate()

@@ -50,7 +50,7 @@ final class HandshakeScheduler: LoopLocal {
   private unowned let loop: EventLoop
   private var turns = HandshakeTurns()
 
-  package init(on loop: EventLoop) {
+  init(on loop: EventLoop) {
     self.loop = loop
   }
 

@@ -43,8 +43,8 @@ public final class RPCServer: Sendable {
   /// The label of a server's event loops, which have numbers behind it.
   package static let label = "rpc.server"
 
-  /// As the other `init`, on event loops that others use, too (`EventLoop.group`), instead of
-  /// `RPCServerConfiguration.eventLoops`.
+  /// As the other `init`, on event loops that others use, too (`EventLoop.group`). It ignores
+  /// `RPCServerConfiguration.eventLoops`. Event loops serve one server at a time.
   package init(
     configuration: RPCServerConfiguration, on eventLoops: [EventLoop], router: RPCRouter,
     onRoundEnd: (@Sendable (EventLoop) -> Void)?
@@ -56,7 +56,10 @@ public final class RPCServer: Sendable {
     self.register = register
     onOutOfDescriptors = configuration.onOutOfDescriptors
     loops = eventLoops.map { loop in
-      loop.execute { loop.onRoundEnd = onRoundEnd }
+      loop.execute {
+        assert(loop.onRoundEnd == nil, "the event loop serves another server")
+        loop.onRoundEnd = onRoundEnd
+      }
       return LoopConfined(
         ServerLoop(loop: loop, configuration: configuration, routes: routes, register: register), on: loop)
     }
@@ -67,7 +70,12 @@ public final class RPCServer: Sendable {
 
   deinit {
     stopAccepting()
-    for loop in loops { loop.execute { $0.closeAll() } }
+    for loop in loops {
+      loop.execute { [eventLoop = loop.loop] in
+        $0.closeAll()
+        eventLoop.onRoundEnd = nil
+      }
+    }
   }
 
   /// Listens on the first address that the host stands for; may be called for several. Blocks while the name is looked
@@ -129,7 +137,11 @@ public final class RPCServer: Sendable {
     eventLoops[0].execute {
       for loop in loops {
         loop.execute {
-          $0.drain { remaining.countDown() }
+          // The hook may hold what holds the event loop.
+          $0.drain { [eventLoop = $0.loop] in
+            eventLoop.onRoundEnd = nil
+            remaining.countDown()
+          }
           $0.closeAll(after: grace)
         }
       }

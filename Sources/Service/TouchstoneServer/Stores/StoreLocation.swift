@@ -1,7 +1,7 @@
 // One store, for a start and the commands. Only this folder, and a command that only one kind of store has, name the
 // kinds.
 
-package import DispatchRPC
+package import EventLoops
 package import Logging
 package import TouchstonePolicy
 package import TouchstoneStore

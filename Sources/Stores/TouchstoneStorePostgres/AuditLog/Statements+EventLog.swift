@@ -4,7 +4,8 @@ internal import TouchstoneStore
 
 extension Statement {
   /// Rows of events, each with its place among the rows of its process. The server's clock orders the rows of several
-  /// processes: a call that was answered before another began comes first.
+  /// processes: a call that was answered before another began comes first. Commits at the same time may come in any
+  /// order.
   static let insertUnsealedEvents = Statement(
     "insert_unsealed_events", insertionOfEvents("$1::BYTEA[], $2::BIGINT[], $3::BYTEA[]", where: isOpen))
   static func insertionOfEvents(_ arrays: String, where condition: String) -> String {

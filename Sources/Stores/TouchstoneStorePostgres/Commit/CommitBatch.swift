@@ -122,7 +122,8 @@ struct CommitBatch {
       .bind(UnsealedEvents.rows(of: events, places: places))
   }
 
-  /// Records in one order, so that two batches with the same ones never wait for each other both.
+  // Records in one order, so that two batches with the same records do not deadlock.
+
   private var evaluationRows: RowArrays {
     var rows = RowArrays(Self.keyTypes + [.bigint, .bigint, .boolean])
     for (key, evaluation) in evaluations.sorted(by: { $0.key < $1.key }) {
@@ -140,14 +141,13 @@ struct CommitBatch {
   /// Take back what was written before a conflict was found.
   private var withdrawals: [StatementCall] {
     guard evaluations.count > 1 || tokens.count > 1 else { return [] }
-    return [
-      Self.withdrawal(.withdrawEvaluations, of: evaluations.keys), Self.withdrawal(.withdrawTokens, of: tokens.keys),
-    ]
+    return [(Statement.withdrawEvaluations, Array(evaluations.keys)), (.withdrawTokens, Array(tokens.keys))]
+      .filter { !$0.1.isEmpty }.map(Self.withdrawal)
   }
 
   private static let keyTypes: [ArrayElements.ElementType] = [.smallint, .bigint, .bytea]
 
-  private static func withdrawal(_ statement: Statement, of keys: some Sequence<ExpiringKey>) -> StatementCall {
+  private static func withdrawal(_ statement: Statement, of keys: [ExpiringKey]) -> StatementCall {
     var rows = RowArrays(keyTypes)
     for key in keys { rows.append(.row.bind(key)) }
     return StatementCall(statement).bind(rows)

@@ -14,8 +14,9 @@ extension Statement {
   /// Bindings without a join, for which a plan that was made for a small table could read all of them. For the others,
   /// `OFFSET 0` has each row found by its key, also by such a plan.
   ///
-  /// After a conflict nothing was written, or `withdrawEvaluations` and `withdrawTokens` take it back, which are for
-  /// several records of a kind. An evaluation without its only token fails the transaction (SQLSTATE 22012).
+  /// After a conflict with one of several records of a kind, `withdrawEvaluations` and `withdrawTokens` delete what was
+  /// inserted. If the only evaluation was inserted and the only token was not, the statement fails (SQLSTATE 22012),
+  /// and the commits run alone.
   ///
   /// Parameters 1 to 10: ids, versions and counters (or NULL) of bindings; ids and versions of devices; ids of missing
   /// devices; applications, ids and versions of profiles; the earliest expiry. To 21: the columns of evaluations and of

@@ -40,7 +40,7 @@ final class CancelRequest: @unchecked Sendable {
   /// Must be called once, after the connection is closed.
   func send() {
     guard Self.underWay.add(1, ordering: .relaxed).newValue <= Self.maximumUnderWay else { return Self.ended() }
-    let isStarted = startThread("postgres.cancel") { [self] in
+    let isStarted = startThread("pg.cancel") { [self] in
       perform()
       Self.ended()
     }

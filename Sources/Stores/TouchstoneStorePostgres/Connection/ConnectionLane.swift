@@ -45,22 +45,25 @@ final class ConnectionLane: Sendable {
   }
 
   /// Opens no connection yet.
-  init(_ configuration: Configuration, targets: [ConnectionTarget], options: PostgresStoreOptions) {
+  ///
+  /// - Parameter loops: of the store; by default the lane's own.
+  init(
+    _ configuration: Configuration, targets: [ConnectionTarget], options: PostgresStoreOptions,
+    on loops: LoopTurns? = nil
+  ) {
     timeout = configuration.timeout
     var pool = PoolConfiguration(
       minimumConnections: configuration.minimumConnections, maximumConnections: configuration.connections,
       maximumWaiting: configuration.maximumWaiting, assumedCapacity: configuration.depth, backoff: options.backoff)
     // A standby refuses, as do hosts that are down. If several hosts serve, they share the load.
     pool.balancing = .leastRequest
-    let loops = options.loops
-    let made = Atomic(0)
+    let loops = loops ?? LoopTurns(options)
     self.pool = ConnectionPool(
       configuration: pool, endpoints: targets.indices.map { EndpointID($0) }
     ) { id, report in
-      let number = made.add(1, ordering: .relaxed).oldValue
-      return PostgresConnection(
-        to: targets[id.endpoint.number], within: options.connectTimeout, configuration,
-        on: loops[number % loops.count], report: report)
+      PostgresConnection(
+        to: targets[id.endpoint.number], within: options.connectTimeout, configuration, on: loops.next(), report: report
+      )
     }
   }
 
@@ -192,6 +195,18 @@ final class ConnectionLane: Sendable {
     case .failure(let error): throw PostgresError(error)
     }
   }
+}
+
+/// Gives the connections of a store to its event loops in turn.
+final class LoopTurns: Sendable {
+  private let loops: [EventLoop]
+  private let given = Atomic(0)
+
+  init(_ options: PostgresStoreOptions) {
+    loops = options.eventLoops.isEmpty ? [EventLoop(label: "postgres")] : options.eventLoops
+  }
+
+  func next() -> EventLoop { loops[given.add(1, ordering: .relaxed).oldValue % loops.count] }
 }
 
 extension PostgresError {

@@ -40,9 +40,9 @@ final class LibpqConnection: @unchecked Sendable {
     case failed(reason: String)
   }
 
-  /// Attempts under way at one time: more than all lanes of a few stores have connections. An attempt to look up a name
-  /// stays for half a minute if no name server answers.
-  private static let maximumUnderWay = 64
+  /// Attempts under way at one time: more than all lanes of some stores have connections. An attempt ends at its
+  /// deadline, but for one whose name server is silent: libpq returns after half a minute.
+  private static let maximumUnderWay = 256
   private static let underWay = Atomic(0)
 
   /// Connects on a thread of its own, because libpq blocks while it looks up a name, and checks certificates and
@@ -54,9 +54,9 @@ final class LibpqConnection: @unchecked Sendable {
   ) {
     guard underWay.add(1, ordering: .relaxed).newValue <= maximumUnderWay else {
       underWay.subtract(1, ordering: .relaxed)
-      return completion(.failed(reason: "too many attempts to connect wait for an address"))
+      return completion(.failed(reason: "too many attempts to connect are under way (\(maximumUnderWay))"))
     }
-    let isStarted = startThread("postgres.connect") {
+    let isStarted = startThread("pg.connect") {
       let outcome = connect(to: target, until: deadline)
       underWay.subtract(1, ordering: .relaxed)
       completion(outcome)

@@ -17,14 +17,15 @@ struct Transaction: Sendable {
 /// committed or refused by itself; the answers come in the same order. Waiting transactions share the round trip, and
 /// no failure undoes another transaction.
 ///
-/// A call of the same event loop is sent and answered on its thread: no other thread has to be woken for either.
+/// A call that comes from the connection's own event loop is sent and answered on its thread: no other thread has to be
+/// woken for either.
 ///
 /// If an answer takes longer than `answerTimeout`, the connection is closed, because a peer that vanished sends
 /// nothing.
 ///
 /// `@unchecked Sendable`: everything is used only on `loop`, which debug builds check.
 final class PostgresConnection: PooledConnection, ReadinessHandler, @unchecked Sendable {
-  enum Phase {
+  private enum Phase {
     case idle
     case connecting
     /// Prepares its statements.
@@ -33,7 +34,7 @@ final class PostgresConnection: PooledConnection, ReadinessHandler, @unchecked S
     case closed
   }
 
-  struct InFlight {
+  private struct InFlight {
     let transaction: Transaction
     /// Committed without an fsync: answered after the commit that makes it durable.
     let isUnflushed: Bool
@@ -66,8 +67,8 @@ final class PostgresConnection: PooledConnection, ReadinessHandler, @unchecked S
   private var inFlight: [InFlight] = []
   /// Committed, but perhaps not durable yet.
   private var unflushed: [InFlight] = []
-  /// The time when the timer fires; `nil`: it is not set.
-  private var timerDeadline: MonotonicTime?
+  /// `nil`: it is not set.
+  private var timer: (handle: EventLoop.TimerHandle, deadline: MonotonicTime)?
 
   init(
     to target: ConnectionTarget, within connectTimeout: Duration, _ configuration: ConnectionLane.Configuration,
@@ -103,6 +104,7 @@ final class PostgresConnection: PooledConnection, ReadinessHandler, @unchecked S
   // MARK: Connecting
 
   private func beginConnecting() {
+    loop.assertIsCurrent()
     guard phase == .idle else { return }
     phase = .connecting
     connectDeadline = .now() + connectTimeout
@@ -122,6 +124,7 @@ final class PostgresConnection: PooledConnection, ReadinessHandler, @unchecked S
   private func setUp(_ libpq: LibpqConnection) {
     self.libpq = libpq
     let connection = libpq.pointer
+    // Nothing calls it after `end`, which closes the connection.
     PQsetNoticeReceiver(
       connection,
       { connection, notice in
@@ -172,6 +175,7 @@ final class PostgresConnection: PooledConnection, ReadinessHandler, @unchecked S
   // MARK: Sending
 
   private func enqueue(_ transaction: Transaction) {
+    loop.assertIsCurrent()
     guard phase != .closed else {
       // Later, as the caller may be in the midst of `end`.
       return loop.execute { transaction.completion(.failure(.notSent("the connection is closed"))) }
@@ -322,13 +326,17 @@ final class PostgresConnection: PooledConnection, ReadinessHandler, @unchecked S
   /// Set to the first deadline, whose transaction may have been answered meanwhile.
   private func setTimer() {
     guard let watch, let first = inFlight.first else { return }
-    if let timerDeadline, timerDeadline <= first.deadline { return }
-    timerDeadline = first.deadline
-    _ = loop.setTimer(at: first.deadline, for: watch.key, tag: TimerTag(kind: 0))
+    if let timer {
+      guard first.deadline < timer.deadline else { return }
+      loop.cancelTimer(timer.handle)
+    }
+    timer = (loop.setTimer(at: first.deadline, for: watch.key, tag: TimerTag(kind: 0)), first.deadline)
   }
 
   func timerExpired(_ tag: TimerTag) {
-    timerDeadline = nil
+    timer = nil
+    // After a stall of the event loop an answer may be there that was not taken yet.
+    if inFlight.first.map({ $0.deadline <= .now() }) == true { ready(.readable) }
     guard let first = inFlight.first, first.deadline <= .now() else { return setTimer() }
     guard phase == .serving else { return end(LibpqConnection.isLate) }
     abandon("no answer in time")
@@ -347,6 +355,7 @@ final class PostgresConnection: PooledConnection, ReadinessHandler, @unchecked S
   }
 
   private func end(_ reason: String) {
+    loop.assertIsCurrent()
     guard phase != .closed else { return }
     phase = .closed
     configuration.succession?.leave(ObjectIdentifier(self))

@@ -97,7 +97,8 @@ struct SQLState: RawRepresentable, Sendable, Hashable {
     self.rawValue = rawValue
   }
 
-  /// A write fails with it if its row is gone after all (`Statement.decided`).
+  /// A write fails with it if its row is gone after all (`Statement.decided`), or is there after all
+  /// (`Statement.commitTogether`).
   static let divisionByZero = SQLState(rawValue: "22012")
   static let notNullViolation = SQLState(rawValue: "23502")
   static let uniqueViolation = SQLState(rawValue: "23505")
