@@ -51,11 +51,6 @@ package struct OperatorDefinition: Sendable {
 
   /// Enough for the support staff of a company.
   package static let maximumOperators = 256
-
-  /// Returns why the text cannot name an operator, in words that follow the field's name; `nil` if it can.
-  package static func violation(inName name: String) -> String? {
-    CallerDefinition.violation(inName: name)
-  }
 }
 
 /// An operator of the configuration in force.

@@ -27,7 +27,7 @@ struct OperatorSection {
 
   private mutating func read(_ entry: YAMLEntry, with reader: inout SettingReader) {
     let name = entry.key.name
-    if let violation = OperatorDefinition.violation(inName: name) {
+    if let violation = CallerDefinition.violation(inName: name) {
       reader.refuse(entry.key.place, "an operator's name \(violation)")
     }
     let setting = "operators.\(name)"

@@ -3,6 +3,7 @@
 internal import Encodings
 internal import SettingFiles
 internal import TouchstoneAttestation
+internal import TouchstoneService
 
 /// A text's form: the value that it stands for, and the words for one that does not have it.
 struct TextForm<Value: Hashable>: Sendable {
@@ -85,15 +86,8 @@ enum ProofForms {
     return text.hasPrefix(https) ? isDomain(String(parts[0])) : parts[0] == "localhost"
   }
 
-  /// As browsers write a host (RFC 1035): in lower case, and other scripts as xn--.
-  private static func isDomain(_ text: String) -> Bool {
-    let labels = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    return text.utf8.count <= 253
-      && labels.allSatisfy { label in
-        1...63 ~= label.count && label.allSatisfy { $0.isName && !$0.isASCIIUppercase } && label.first != hyphen
-          && label.last != hyphen
-      }
-  }
+  /// Other scripts are written as xn--.
+  private static func isDomain(_ text: String) -> Bool { HostName.isValid(text, with: "-") }
 
   fileprivate static let hyphen = UInt8(ascii: "-")
   private static let underscore = UInt8(ascii: "_")

@@ -90,8 +90,6 @@ public enum CertificateName: Sendable {
 
   /// SPIFFE-ID, section 2.3.
   private static let maximumSPIFFEBytes = 2_048
-  /// RFC 1035, section 2.3.4, without the root's bytes.
-  private static let maximumDNSBytes = 253
   /// RFC 5280, appendix A.1: ub-common-name.
   private static let maximumCommonNameCharacters = 64
 
@@ -103,7 +101,8 @@ public enum CertificateName: Sendable {
   public var violation: String? {
     switch self {
     case .spiffe(let id): Self.isSPIFFE(id) ? nil : "must be spiffe://TRUST.DOMAIN/PATH"
-    case .dns(let name): Self.isDNSName(name) ? nil : "must be a host's full name in lower case, without wildcards"
+    case .dns(let name):
+      HostName.isValid(name, with: "-_") ? nil : "must be a host's full name in lower case, without wildcards"
     case .commonName(let name):
       name.unicodeScalars.count > Self.maximumCommonNameCharacters || Identifier.violation(in: name) != nil
         ? "must be 1 to \(Self.maximumCommonNameCharacters) characters" : nil
@@ -123,16 +122,6 @@ public enum CertificateName: Sendable {
       !part.isEmpty && part.allSatisfy(allowed) && !part.elementsEqual(".".utf8) && !part.elementsEqual("..".utf8)
     }
   }
-
-  private static func isDNSName(_ name: String) -> Bool {
-    guard (1...maximumDNSBytes).contains(name.utf8.count) else { return false }
-    return name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { label in
-      (1...63).contains(label.count) && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
-        && label.allSatisfy { byte in
-          (byte.isASCIILetterOrDigit && !byte.isASCIIUppercase) || "-_".utf8.contains(byte)
-        }
-    }
-  }
 }
 
 /// The rules for application ids: in requests, and in a configuration's callers and vendors.
@@ -140,5 +129,21 @@ public enum ApplicationID {
   /// Returns what is wrong with the id, in words that follow the field's name ("is empty"); `nil` if nothing is.
   public static func violation(in id: String) -> String? {
     Identifier.violation(in: id) ?? TokenUse.violation(inApplicationID: id)
+  }
+}
+
+/// A host's full name in lower case, as certificates and browsers write it (RFC 1035, section 2.3.4).
+package enum HostName {
+  /// Without the root's bytes.
+  private static let maximumBytes = 253
+  private static let labelBytes = 1...63
+
+  /// - Parameter others: the characters that a label may have beside letters and digits.
+  package static func isValid(_ name: String, with others: String) -> Bool {
+    guard name.utf8.count <= maximumBytes else { return false }
+    return name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { label in
+      labelBytes.contains(label.count) && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
+        && label.allSatisfy { ($0.isASCIILetterOrDigit && !$0.isASCIIUppercase) || others.utf8.contains($0) }
+    }
   }
 }

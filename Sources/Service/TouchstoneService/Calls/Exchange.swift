@@ -32,11 +32,6 @@ extension CallExchange {
     incoming.fail(error.rpcError(in: language))
   }
 
-  /// Runs `body`, and refuses the call with what it throws.
-  func refusingErrors(of body: () throws(RequestError) -> Void) {
-    do throws(RequestError) { try body() } catch { refuse(error) }
-  }
-
   /// Runs `body` on the call's event loop; now, if it is the current one.
   func onLoop(_ body: @escaping @Sendable () -> Void) {
     let loop: any CallLoop = incoming.loop

@@ -73,8 +73,10 @@ extension TouchstoneService {
     let serve: MethodTable.UnaryHandler = { call, bytes in
       guard let admitted = admission.admit(call) else { return }
       let exchange = Exchange<Response>(call: call, admitted: admitted)
-      exchange.refusingErrors { () throws(RequestError) in
+      do throws(RequestError) {
         if let request = try admission.request(in: bytes, of: exchange, admitted) { try start(request, exchange) }
+      } catch {
+        exchange.refuse(error)
       }
     }
     methods.add(method.descriptor, .unary(serve))

@@ -19,11 +19,8 @@ extension TouchstoneService {
   func profile<Response>(
     _ name: ProfileName, for exchange: Exchange<Response>
   ) async throws(RequestError) -> ProfileRecord {
-    let records: AttemptRecords = try await exchange.value {
-      store.attemptRecords(
-        for: .profile(applicationID: name.applicationID, profileID: name.profileID), vendor: .everybody,
-        evaluation: nil, completion: $0)
-    }
+    let query = SubjectQuery(named: .profile(name.profileID), applicationID: name.applicationID)
+    let records: AttemptRecords = try await exchange.value { self.records(query, completion: $0) }
     return records.profile
   }
 }

@@ -104,14 +104,9 @@ extension TouchstoneService {
     // It may have been used or revoked in what was lost when the store was restored from a backup.
     guard key.isIssued(in: store.lineage) else { return nil }
     let record = try await exchange.value { store.token(key, completion: $0) }
-    let subject: AttemptSubject =
-      if let bindingID = claims.bindingID {
-        .binding(applicationID: applicationID, bindingID: bindingID)
-      } else {
-        .profile(applicationID: applicationID, profileID: claims.subject)
-      }
+    let named = claims.bindingID.map(EvaluationSubject.binding) ?? .profile(claims.subject)
     let records: AttemptRecords = try await exchange.value {
-      store.attemptRecords(for: subject, vendor: vendor(of: applicationID), evaluation: nil, completion: $0)
+      self.records(SubjectQuery(named: named, applicationID: applicationID), completion: $0)
     }
     let holder: GenuineToken.Holder =
       if claims.bindingID == nil {
