@@ -40,10 +40,11 @@ final class LibpqConnection: @unchecked Sendable {
     case failed(reason: String)
   }
 
-  /// Attempts under way at one time: more than all lanes of some stores have connections. An attempt ends at its
-  /// deadline, but for one whose name server is silent: libpq returns after half a minute.
-  private static let maximumUnderWay = 256
-  private static let underWay = Atomic(0)
+  /// Attempts under way at one host: more than the lanes of some stores have connections there. An attempt ends at its
+  /// deadline, but for one whose name server is silent: libpq returns after half a minute. Another host's attempts do
+  /// not wait for those.
+  private static let maximumUnderWay = 128
+  private static let underWay = Mutex<[String: Int]>([:])
 
   /// Connects on a thread of its own, because libpq blocks while it looks up a name, and checks certificates and
   /// passwords for milliseconds. It is connected when the server has accepted the user.
@@ -52,18 +53,30 @@ final class LibpqConnection: @unchecked Sendable {
   static func connect(
     to target: ConnectionTarget, until deadline: MonotonicTime, completion: @escaping @Sendable (Outcome) -> Void
   ) {
-    guard underWay.add(1, ordering: .relaxed).newValue <= maximumUnderWay else {
-      underWay.subtract(1, ordering: .relaxed)
-      return completion(.failed(reason: "too many attempts to connect are under way (\(maximumUnderWay))"))
+    let host = target.value(of: "hostaddr") ?? target.value(of: "host") ?? ""
+    guard begin(at: host) else {
+      return completion(.failed(reason: "\(maximumUnderWay) attempts to connect to this host are under way"))
     }
     let isStarted = startThread("pg.connect") {
       let outcome = connect(to: target, until: deadline)
-      underWay.subtract(1, ordering: .relaxed)
+      ended(at: host)
       completion(outcome)
     }
     guard !isStarted else { return }
-    underWay.subtract(1, ordering: .relaxed)
+    ended(at: host)
     completion(.failed(reason: "no thread left to connect"))
+  }
+
+  private static func begin(at host: String) -> Bool {
+    underWay.withLock { underWay in
+      guard underWay[host, default: 0] < maximumUnderWay else { return false }
+      underWay[host, default: 0] += 1
+      return true
+    }
+  }
+
+  private static func ended(at host: String) {
+    underWay.withLock { $0[host, default: 0] -= 1 }
   }
 
   private static func connect(to target: ConnectionTarget, until deadline: MonotonicTime) -> Outcome {
