@@ -35,9 +35,9 @@ enum DatabaseFile {
       // The log beside the file may know a later one than the file's header.
       version = try Schema.version(of: connection)
       applicationID = try connection.integer("PRAGMA application_id")
-      if version == Schema.version, refusal(of: applicationID, path, isMoved: isMoved) == nil {
+      if Schema.readableVersions.contains(version), refusal(of: applicationID, path, isMoved: isMoved) == nil {
         try check(connection)
-        noteAccounts(try checkLog(on: connection))
+        noteAccounts(try version == Schema.version ? checkLog(on: connection) : upgrade(connection))
         try connection.setCheckpointsOnClose(true)
         return connection
       }
@@ -99,7 +99,7 @@ enum DatabaseFile {
     }
     if let refusal = refusal(of: field(at: 68), path, isMoved: isMoved) { throw refusal }
     let version = field(at: 60)
-    guard version == Schema.version else { throw .otherSchema(version, path) }
+    guard Schema.readableVersions.contains(version) else { throw .otherSchema(version, path) }
   }
 
   /// `nil`: the database is a service's own, or one that a move may take up again.
@@ -133,6 +133,16 @@ enum DatabaseFile {
   static func checkPages(_ connection: SQLiteConnection) throws(SQLiteError) {
     let finding = try Statement("PRAGMA quick_check(1)", on: connection).first { row in row.text() }
     try require(finding == "ok", finding ?? "it cannot be checked")
+  }
+
+  /// An earlier version's database. It stays as it is if its log is not as it was written.
+  private static func upgrade(_ connection: SQLiteConnection) throws(SQLiteError) -> AccountReview {
+    try connection.execute("BEGIN IMMEDIATE")
+    // If this connection closes before the commit, SQLite undoes it.
+    try Schema.upgrade(connection)
+    let accounts = try checkLog(on: connection)
+    try connection.execute("COMMIT")
+    return accounts
   }
 
   private static func checkLog(on connection: SQLiteConnection) throws(SQLiteError) -> AccountReview {

@@ -97,6 +97,7 @@ public enum SQLiteBackup {
       let connection = try SQLiteConnection(path: path, access: .readWrite)
       try connection.execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL")
       try connection.execute("BEGIN IMMEDIATE")
+      try Schema.upgrade(connection)
       let restoration = try SQLiteRestoration.begin(on: connection, at: now)
       try connection.execute("COMMIT; PRAGMA journal_mode = WAL")
       return restoration
