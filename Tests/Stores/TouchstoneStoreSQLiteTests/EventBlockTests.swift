@@ -6,7 +6,7 @@ import TouchstoneStore
 
 @testable import TouchstoneStoreSQLite
 
-/// How events are found by their names.
+/// How events are found by their names, and how few bytes that leaves a login to write.
 struct EventBlockTests {
   @Test func aLogsBlocksAreThoseOfItsKeptEvents() {
     func numbers(after start: UInt64, through end: UInt64) -> [UInt64] {
@@ -112,6 +112,33 @@ struct EventBlockTests {
       #expect(refused?.code == .corrupt)
       #expect(try File.read("\(directory)/touchstone.db") == before)
       #expect(try File.names(in: directory) == ["touchstone.db", "touchstone.lock"])
+    }
+  }
+
+  // MARK: Pages
+
+  /// Of a login alone in its commit: the event, the evaluation, the last use and the chain's head, in pages of 1 KB.
+  @Test func aLoginsCommitWritesFewBytes() async throws {
+    try await withTemporaryDirectory { directory in
+      var options = SQLiteStoreOptions()
+      options.checkpointFrames = .max
+      let store = try SQLiteStore.open(directory: directory, options: options)
+      for number in 0..<80 {
+        try await store.commit(.putBinding(.sample("b-\(number)", lastUsedAt: Sample.now)), events: [.sample()])
+      }
+      let before = store.statistics.walFrames
+      let logins = 1_024
+      for number in 0..<logins {
+        let time = Sample.now + .milliseconds(number)
+        try await store.commit(
+          .putEvaluation(EvaluationRecord(key: .sample(expiresAt: time + .seconds(120)))),
+          .touchBinding(id: "b-\(number * 7 % 80)", version: 1, lastUsedAt: time),
+          events: [.sample(details: [EventDetail(key: "evaluation", value: String(repeating: "x", count: 100))])])
+      }
+      let frames = store.statistics.walFrames - before
+      await store.close()
+      let bytes = frames * (DatabaseFile.pageSize + 24) / logins
+      #expect(bytes < 6 << 10, "\(Double(frames) / Double(logins)) pages")
     }
   }
 
