@@ -117,7 +117,7 @@ struct EventBlockTests {
 
   // MARK: Pages
 
-  /// Of a login alone in its commit: the event, the evaluation, the last use and the chain's head, in pages of 1 KB.
+  /// A login alone in its commit changes pages of the event, the evaluation, the last use and the chain's head.
   @Test func aLoginsCommitWritesFewBytes() async throws {
     try await withTemporaryDirectory { directory in
       var options = SQLiteStoreOptions()

@@ -281,8 +281,8 @@ final class EventLog {
     }
   }
 
-  /// Finds the first event that its block's names lack, so that a search misses it. Reads one moment of each block, also
-  /// beside a writer.
+  /// Finds the first event that its block's names lack, so that a search misses it. Reads one moment of each block,
+  /// also beside a writer.
   func firstHidden(through end: UInt64) throws(SQLiteError) -> UInt64? {
     for block in EventBlock.all(after: try start().sequence, through: end) where block.last <= end {
       try connection.execute("BEGIN")

@@ -48,7 +48,7 @@ final class Sweeper {
       ORDER BY sequence LIMIT \(Self.rowsPerStep))
     """, on: connection)
 
-  /// Those before the first event's: each step leaves few.
+  /// Deletes the blocks before the first event's. Each step leaves few.
   private lazy var deleteBlocksWithoutEvents = Statement(
     "DELETE FROM event_blocks WHERE block < (SELECT min(sequence) FROM events) / \(EventBlock.size)", on: connection)
 

@@ -26,7 +26,7 @@ enum Schema {
   /// In the header's user_version. Each change of the tables gives it the next number, and takes the step from the one
   /// before in the start that finds it (`upgrade`).
   static let version: Int64 = 3
-  /// Those that a start brings up to date, and that are read: a backup may have one.
+  /// The versions that are read, because a backup may have one, and that a start brings up to date.
   static let readableVersions = 2...version
 
   /// A binding has `hardware_keys` or `profile_touch_id`. A passkey has both: its key, and the digest by which it is
