@@ -9,8 +9,8 @@ public struct SQLiteStoreOptions: Sendable {
   /// The writes of one transaction. It bounds how long the first of a batch waits for the last, to about 5 ms.
   public var maximumBatchWrites = 512
 
-  /// The write-ahead log is copied into the database when it holds this many pages of 4 KB: 16 MB, enough that pages
-  /// written often are copied seldom.
+  /// The write-ahead log is copied into the database when it holds this many pages of 1 KB: 4 MB, enough that pages
+  /// written often are copied seldom, and written over soon, because extending a file costs each fsync more.
   public var checkpointFrames = 4_000
 
   // Records in memory, some 40 MB in all: about 1 KB for a binding, 170 bytes for a device, 600 for a profile with a
@@ -38,7 +38,7 @@ public struct SQLiteStoreOptions: Sendable {
   public var takesWriting:
     @Sendable (_ delay: Duration, _ work: @escaping @Sendable () -> @Sendable () -> Void) -> Bool = { _, _ in false }
 
-  /// The maximum size of the database in pages of 4 KB: a full disk for tests.
+  /// The maximum size of the database in pages of 1 KB: a full disk for tests.
   package var maximumPageCount: Int?
   /// A virtual file system registered with SQLite: a failing disk for tests.
   package var virtualFileSystem: String?

@@ -28,6 +28,14 @@ struct ClearingFileSystemTests {
     #expect(gap([13, 0, 0, 0, 3, 0, 200], pageSize: 256).isEmpty)
   }
 
+  /// In a large file, the number of its page 33,554,432 begins as an inner page of an index.
+  @Test func aPageThatMayBeginWithAPagesNumberIsNotCleared() {
+    #expect(ClearingFileSystem.isKindOfBTree(2, pages: 7 << 22 - 1))
+    #expect(!ClearingFileSystem.isKindOfBTree(2, pages: 7 << 22))
+    #expect(ClearingFileSystem.isKindOfBTree(10, pages: 7 << 22))
+    #expect(!ClearingFileSystem.isKindOfBTree(13, pages: 1 << 32))
+  }
+
   /// Pointer maps may look like pages of b-trees. The service makes none, but a distribution's SQLite may by default.
   @Test func aFileWithPointerMapsStaysAsItIs() async throws {
     try await withTemporaryDirectory { directory in

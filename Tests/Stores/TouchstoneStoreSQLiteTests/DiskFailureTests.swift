@@ -11,7 +11,7 @@ struct DiskFailureTests {
   @Test func onAFullDiskCommitsAreUnavailableAndNothingOfThemIsThere() async throws {
     try await withTemporaryDirectory { directory in
       var options = SQLiteStoreOptions()
-      options.maximumPageCount = 100
+      options.maximumPageCount = 400
       let store = try SQLiteStore.open(directory: directory, options: options)
       try await store.commit(.putDevice(.sample("before", failures: 1)), events: [.sample()])
       let tooMuch = EventDraft.sample(details: [

@@ -219,7 +219,7 @@ struct DurabilityTests {
         }
         try await group.waitForAll()
       }
-      let pagesWritten = 8 * 50 * 40_000 / 4_096
+      let pagesWritten = 8 * 50 * 40_000 / DatabaseFile.pageSize
       #expect(store.statistics.checkpoints > 0)
       #expect(store.statistics.walFrames < pagesWritten)
       await store.close()

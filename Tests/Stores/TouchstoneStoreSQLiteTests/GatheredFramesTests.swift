@@ -14,7 +14,8 @@ struct GatheredFramesTests {
     }
 
     static let pageSize = 4_096
-    var gathered = GatheredFrames()
+    /// A file that no longer grows.
+    var gathered = GatheredFrames(written: .max)
     var writes: [Write] = []
     /// Expected of each call.
     var code = SQLITE_OK
@@ -85,6 +86,30 @@ struct GatheredFramesTests {
     for (write, next) in zip(file.writes, file.writes.dropFirst()) {
       #expect(write.offset + sqlite3_int64(write.count) == next.offset)
     }
+  }
+
+  /// What is written in one call stays together in the page cache.
+  @Test func aGrowingLogIsWrittenByPagesOfThePageCache() {
+    var file = File()
+    defer { file.end() }
+    file.gathered = GatheredFrames()
+    func expect(_ places: [Int], through end: Int) {
+      let writes = zip(places, places.dropFirst() + [end]).map { File.Write(offset: sqlite3_int64($0), count: $1 - $0) }
+      #expect(file.writes == writes)
+      file.writes = []
+    }
+    let end = file.addFrame(at: 32, databaseSize: 5)
+    expect([32, 4_096], through: end)
+    let longer = file.addFrame(at: end, databaseSize: 5)
+    expect([end, 8_192], through: longer)
+    // From its beginning again.
+    file.add([UInt8](repeating: 3, count: 32), at: 0)
+    _ = file.addFrame(at: 32, databaseSize: 5)
+    expect([0], through: end)
+    file.gathered.truncated(to: 0)
+    file.add([UInt8](repeating: 3, count: 32), at: 0)
+    _ = file.addFrame(at: 32, databaseSize: 5)
+    expect([0, 4_096], through: end)
   }
 
   /// Another process may have frames of its own there.

@@ -36,9 +36,9 @@ struct ListReaderTests {
     (RecordReader.page, "INDEX bindings_of_profile (application_id=? AND profile_id=? AND binding_id>?)"),
     (
       """
-      SELECT * FROM events WHERE sequence >> 8 = 1 AND application_id = 'a' AND profile_id = 'p' AND sequence > 1
-      ORDER BY sequence
-      """, "events_of_block (<expr>=? AND application_id=? AND profile_id=? AND rowid>?)"
+      SELECT * FROM events WHERE sequence > max(1, (SELECT sequence FROM event_archive)) AND sequence <= 255
+        AND application_id = 'a' AND profile_id = 'p' ORDER BY sequence
+      """, "events USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"
     ),
   ])
   func whatIsAskedForIsFoundWithoutReadingTheOthers(_ query: String, index: String) async throws {

@@ -78,6 +78,10 @@ struct OpeningTests {
     }
   }
 
+  private static func page(_ number: Int) -> Range<Int> {
+    number * DatabaseFile.pageSize..<(number + 1) * DatabaseFile.pageSize
+  }
+
   struct Damage: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let code: StoreOpenError.Code
@@ -105,9 +109,11 @@ struct OpeningTests {
     Damage("the header alone", .corrupt, "malformed") { $0.removeLast($0.count - 100) },
     Damage("its end cut off", .corrupt, "malformed") { $0.removeLast(4_096) },
     Damage("half of it", .corrupt, "malformed") { $0.removeLast($0.count / 2) },
-    Damage("a page zeroed", .corrupt, "") { $0.replaceSubrange(4_096..<8_192, with: repeatElement(0, count: 4_096)) },
+    Damage("a page zeroed", .corrupt, "") { bytes in
+      for index in Self.page(1) { bytes[index] = 0 }
+    },
     Damage("a page of noise", .corrupt, "") { bytes in
-      for index in 4_096 * 3..<4_096 * 4 { bytes[index] ^= 0x5A }
+      for index in Self.page(3) { bytes[index] ^= 0x5A }
     },
     Damage("another application's", .corrupt, "another application") { $0[68] = 1 },
     Damage("nobody's", .corrupt, "another application") { $0.replaceSubrange(68..<72, with: [0, 0, 0, 0]) },

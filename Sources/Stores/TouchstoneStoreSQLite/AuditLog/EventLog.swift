@@ -44,24 +44,35 @@ final class EventLog {
   private lazy var selectSigning = statement(
     """
     SELECT \(EventRecord.columns) FROM events
-    WHERE \(EventBlock.expression) = ? AND application_id = '' AND profile_id = '' AND kind = ?
+    WHERE sequence BETWEEN ? AND ? AND application_id = '' AND profile_id = '' AND kind = ?
     ORDER BY sequence LIMIT 1
     """)
 
   private static let select = "SELECT sequence, kind, \(EventRecord.columns) FROM events"
   /// Rows of dropped events may still be there.
   private static let isAfter = "sequence > max(?, (SELECT sequence FROM event_archive))"
-  private static let ofApplication = "WHERE \(EventBlock.expression) = ? AND application_id = ?"
-  private static let ofProfile = "\(ofApplication) AND profile_id = ? AND \(isAfter) ORDER BY sequence"
+  private static let ofApplication = "WHERE \(isAfter) AND sequence <= ? AND application_id = ?"
+  private static let ofProfile = "\(ofApplication) AND profile_id = ? ORDER BY sequence"
   private lazy var selectAll = statement("\(Self.select) WHERE \(Self.isAfter) ORDER BY sequence")
-  private lazy var selectOfApplication = statement(
-    "\(Self.select) \(Self.ofApplication) AND \(Self.isAfter) ORDER BY sequence")
+  private lazy var selectOfApplication = statement("\(Self.select) \(Self.ofApplication) ORDER BY sequence")
   private lazy var selectOfProfile = statement("\(Self.select) \(Self.ofProfile)")
   private lazy var selectSequencesOfProfile = statement("SELECT sequence FROM events \(Self.ofProfile)")
+
+  private lazy var selectNames = statement("SELECT names FROM event_blocks WHERE block = ?")
+  private lazy var putNames = statement("INSERT OR REPLACE INTO event_blocks VALUES (?, ?)")
+  private lazy var updateNames = statement("UPDATE event_blocks SET names = ?2 WHERE block = ?1")
+  private lazy var selectNext = statement("SELECT sequence FROM events WHERE sequence > ? ORDER BY sequence LIMIT 1")
+  private lazy var selectNamesOfEvents = statement(
+    """
+    SELECT sequence, application_id, profile_id FROM events
+    WHERE sequence BETWEEN ? AND ? AND application_id IS NOT NULL
+    """)
 
   func append(_ record: EventRecord) throws(SQLiteError) {
     guard case .whole(let event, let salt) = record.content else { preconditionFailure("appended without a content") }
     try insert.bind(record.sequence).bind(record.hash).bind(event, salt: salt).run()
+    let block = EventBlock(of: record.sequence)
+    if record.sequence == block.last { try writeNames(of: block) }
   }
 
   // MARK: The end
@@ -150,10 +161,12 @@ final class EventLog {
   private func firstSigning(
     after start: EventChain.Head, through end: EventChain.Head
   ) throws(SQLiteError) -> EventRecord? {
-    for block in EventBlock.numbers(after: start.sequence, through: end.sequence) {
-      let signing = try selectSigning.bind(block).bind(EventDraft.signingKind)
-        .first { row in try? EventRecord(&row) }
-      if let signing = signing ?? nil, signing.isSignedAccount { return signing }
+    for block in EventBlock.all(after: start.sequence, through: end.sequence) {
+      for range in try ranges(of: block, naming: "", "", through: end.sequence) {
+        let signing = try selectSigning.bind(range.lowerBound).bind(range.upperBound).bind(EventDraft.signingKind)
+          .first { row in try? EventRecord(&row) }
+        if let signing = signing ?? nil, signing.isSignedAccount { return signing }
+      }
     }
     return nil
   }
@@ -179,13 +192,16 @@ final class EventLog {
     if filter.applicationID.isEmpty {
       try look(through: selectAll.bind(min(afterSequence, UInt64(Int64.max))), &search)
     } else {
-      for block in EventBlock.numbers(after: max(afterSequence, try start().sequence), through: end)
+      for block in EventBlock.all(after: max(afterSequence, try start().sequence), through: end)
       where !search.isOver {
-        try look(through: bound(filter, block: block, afterSequence), &search)
+        for range in try ranges(of: block, naming: filter.applicationID, filter.profileID, through: end)
+        where !search.isOver {
+          try look(through: bound(filter, range, afterSequence), &search)
+        }
         // Querying a block costs as much as a row. Events after the end were not read.
         let isWhole = !search.isOver
         search.rowsLeft -= 1
-        if isWhole { search.through = max(search.through, min(EventBlock.end(of: block), end)) }
+        if isWhole { search.through = max(search.through, min(block.last, end)) }
       }
     }
     // Read after the events, so that events dropped meanwhile count as missing.
@@ -217,11 +233,69 @@ final class EventLog {
     }
   }
 
-  private func bound(_ filter: EventFilter, block: UInt64, _ afterSequence: UInt64) -> Statement {
-    guard !filter.profileID.isEmpty else {
-      return selectOfApplication.bind(block).bind(filter.applicationID).bind(afterSequence)
+  private func bound(_ filter: EventFilter, _ range: ClosedRange<UInt64>, _ afterSequence: UInt64) -> Statement {
+    let select = filter.profileID.isEmpty ? selectOfApplication : selectOfProfile
+    select.bind(range, after: afterSequence).bind(filter.applicationID)
+    return filter.profileID.isEmpty ? select : select.bind(filter.profileID)
+  }
+
+  // MARK: Names
+
+  /// The events of a block that may name them, of a log with this end.
+  private func ranges(
+    of block: EventBlock, naming application: String, _ profile: String, through end: UInt64
+  ) throws(SQLiteError) -> [ClosedRange<UInt64>] {
+    guard block.last <= end, let names = try names(of: block) else { return [block.first...block.last] }
+    return names.events(of: block, naming: application, profile)
+  }
+
+  /// `nil`: none are stored, so the events must be read.
+  private func names(of block: EventBlock) throws(SQLiteError) -> BlockNames? {
+    try selectNames.bind(block.number).first { row in BlockNames(stored: row.blob()) } ?? nil
+  }
+
+  private func namesOfEvents(in block: EventBlock) throws(SQLiteError) -> BlockNames {
+    var names = BlockNames()
+    selectNamesOfEvents.bind(block.first).bind(block.last)
+    while var row = try selectNamesOfEvents.next() {
+      let sequence = UInt64(truncatingIfNeeded: row.integer())
+      names.set(NameDigest(&row), of: sequence)
     }
-    return selectOfProfile.bind(block).bind(filter.applicationID).bind(filter.profileID).bind(afterSequence)
+    return names
+  }
+
+  private func writeNames(of block: EventBlock) throws(SQLiteError) {
+    try putNames.bind(block.number).bind(namesOfEvents(in: block).bytes).run()
+  }
+
+  /// Within a transaction, for a log that an earlier version made. Takes the blocks from the rows: the head may be any
+  /// number before the log is verified.
+  func writeNames() throws(SQLiteError) {
+    let end = try head().sequence
+    var position = try start().sequence
+    while let next = try selectNext.bind(position).first({ row in UInt64(truncatingIfNeeded: row.integer()) }) {
+      let block = EventBlock(of: next)
+      guard block.last <= end else { return }
+      try writeNames(of: block)
+      position = block.last
+    }
+  }
+
+  /// Finds the first event that its block's names lack, so that a search misses it. Reads one moment of each block,
+  /// also beside a writer.
+  func firstHidden(through end: UInt64) throws(SQLiteError) -> UInt64? {
+    for block in EventBlock.all(after: try start().sequence, through: end) where block.last <= end {
+      try connection.execute("BEGIN")
+      defer { try? connection.execute("COMMIT") }
+      // Rows of dropped events may be gone.
+      let start = try start().sequence
+      if let names = try names(of: block),
+        let hidden = try namesOfEvents(in: block).firstDifference(from: names, in: block, after: start)
+      {
+        return hidden
+      }
+    }
+    return nil
   }
 
   // MARK: Erasing
@@ -242,10 +316,12 @@ final class EventLog {
     naming erasure: ProfileErasure, after start: UInt64, through end: UInt64
   ) throws(SQLiteError) -> [UInt64] {
     var sequences: [UInt64] = []
-    for block in EventBlock.numbers(after: start, through: end) {
-      selectSequencesOfProfile.bind(block).bind(erasure.applicationID).bind(erasure.profileID).bind(start)
-      while var row = try selectSequencesOfProfile.next() {
-        sequences.append(UInt64(truncatingIfNeeded: row.integer()))
+    for block in EventBlock.all(after: start, through: end) {
+      for range in try ranges(of: block, naming: erasure.applicationID, erasure.profileID, through: end) {
+        selectSequencesOfProfile.bind(range, after: start).bind(erasure.applicationID).bind(erasure.profileID)
+        while var row = try selectSequencesOfProfile.next() {
+          sequences.append(UInt64(truncatingIfNeeded: row.integer()))
+        }
       }
     }
     return sequences
@@ -255,7 +331,14 @@ final class EventLog {
   func erase(_ sequence: UInt64, by erasure: ProfileErasure) throws(SQLiteError) -> ProfileErasure.Finding {
     let record = try selectOne.bind(sequence).first { row in try? EventRecord(&row) }
     let finding = erasure.finding(record ?? nil, after: try hash(before: sequence))
-    if case .erasable(let event) = finding { try erase.bind(event.sequence).bind(event.digest).run() }
+    if case .erasable(let event) = finding {
+      try erase.bind(event.sequence).bind(event.digest).run()
+      let block = EventBlock(of: sequence)
+      if var names = try names(of: block) {
+        names.clear(sequence)
+        try updateNames.bind(block.number).bind(names.bytes).run()
+      }
+    }
     return finding
   }
 
@@ -266,20 +349,9 @@ final class EventLog {
   }
 }
 
-/// A fixed number of events in a row, indexed by block, application and profile. Appending touches only the few pages
-/// of the block at the log's end, while an index by profile alone would touch one page for each event. A search queries
-/// every block, in a few microseconds each.
-enum EventBlock {
-  private static let sizeExponent: UInt64 = 8
-
-  /// The SQL expression; a query must have the same text as the index.
-  static let expression = "sequence >> \(sizeExponent)"
-
-  /// The number of the last event that a block can hold.
-  static func end(of block: UInt64) -> UInt64 { ((block + 1) << sizeExponent) - 1 }
-
-  /// The numbers of the blocks with the events after `start`, up to `end`.
-  static func numbers(after start: UInt64, through end: UInt64) -> Range<UInt64> {
-    start < end ? (start + 1) >> sizeExponent..<(end >> sizeExponent) + 1 : 0..<0
+extension Statement {
+  /// An event's number is after the first one, and up to the second one.
+  fileprivate func bind(_ range: ClosedRange<UInt64>, after sequence: UInt64) -> Statement {
+    bind(max(max(range.lowerBound, 1) - 1, sequence)).bind(range.upperBound)
   }
 }

@@ -32,6 +32,12 @@ public enum SQLiteAuditLog {
       verification = try verify(log, accounts)
     }
     if verification.fault == nil { try requireIndexes(of: &verification, on: connection) }
+    // Earlier versions have an index instead, which was just checked.
+    if verification.fault == nil, try Schema.version(of: connection) == Schema.version,
+      let hidden = try log.firstHidden(through: verification.head.sequence)
+    {
+      verification.note(hidden: hidden)
+    }
     return verification
   }
 
@@ -55,8 +61,14 @@ public enum SQLiteAuditLog {
     guard words.starts(with: ["row"]), words.dropFirst(2).starts(with: ["missing", "from", "index"]),
       let sequence = UInt64(words[1])
     else { throw SQLiteError(code: .corrupt, message: "the audit log: \(finding)") }
-    let start = verification.start.sequence
-    verification.verifiedCount = min(verification.verifiedCount, sequence > start ? sequence - start - 1 : 0)
-    verification.fault = .hidden(sequence: sequence)
+    verification.note(hidden: sequence)
+  }
+}
+
+extension AuditLogVerification {
+  fileprivate mutating func note(hidden sequence: UInt64) {
+    let start = start.sequence
+    verifiedCount = min(verifiedCount, sequence > start ? sequence - start - 1 : 0)
+    fault = .hidden(sequence: sequence)
   }
 }

@@ -48,6 +48,10 @@ final class Sweeper {
       ORDER BY sequence LIMIT \(Self.rowsPerStep))
     """, on: connection)
 
+  /// Deletes the blocks before the first event's. Each step leaves few.
+  private lazy var deleteBlocksWithoutEvents = Statement(
+    "DELETE FROM event_blocks WHERE block < (SELECT min(sequence) FROM events) / \(EventBlock.size)", on: connection)
+
   init(on connection: SQLiteConnection) {
     self.connection = connection
     expiring = ["evaluations", "tokens", "used_tickets"].map { Expiring(table: $0, on: connection) }
@@ -65,6 +69,7 @@ final class Sweeper {
     }
     try deleteArchivedEvents.run()
     let removedEvents = connection.changedRows
+    if removedEvents > 0 { try deleteBlocksWithoutEvents.run() }
     return (removedRows + removedEvents, hasMore || removedEvents == Self.rowsPerStep)
   }
 }

@@ -78,7 +78,8 @@ enum ClearingFileSystem {
     let page = UnsafeRawBufferPointer(start: bytes, count: Int(count))
     let gap = gap(in: page, isFirst: offset == 0)
     var size: sqlite3_int64 = 0
-    guard !gap.isEmpty, system.pointee.xFileSize(file, &size) == SQLITE_OK, size / sqlite3_int64(count) < maximumPages,
+    guard !gap.isEmpty, system.pointee.xFileSize(file, &size) == SQLITE_OK,
+      offset == 0 || isKindOfBTree(page[0], pages: size / sqlite3_int64(count)),
       offset == 0 ? !hasPointerMaps(page) : !hasPointerMaps(file, system)
     else { return system.pointee.xWrite(file, bytes, count, offset) }
     return withUnsafeTemporaryAllocation(byteCount: page.count, alignment: 8) { cleared in
@@ -90,11 +91,16 @@ enum ClearingFileSystem {
 
   // MARK: The file's format
 
-  /// 64 GB. Pages of other kinds begin with a page's number. In a file of up to twice this size, the first byte of that
-  /// number is 0 or 1, which is no b-tree's.
-  private static let maximumPages: sqlite3_int64 = 1 << 24
+  /// Pages that the log may have and the file does not have yet: 4 GB.
+  private static let maximumLogPages: sqlite3_int64 = 1 << 22
   private static let minimumPageSize = 512
   private static let headerSize = 100
+
+  /// Returns false if the byte may also begin a page of another kind: with the number of a page of the file. The kinds
+  /// are 2, 5, 10 and 13, so in a file of up to 28 M pages none may.
+  static func isKindOfBTree(_ byte: UInt8, pages: sqlite3_int64) -> Bool {
+    sqlite3_int64(byte) > (pages + maximumLogPages) >> 24
+  }
 
   /// The largest root page's number stands there, which only the modes with pointer maps note.
   private static func hasPointerMaps(_ page: UnsafeRawBufferPointer) -> Bool { page[52..<56].contains { $0 != 0 } }

@@ -4,6 +4,10 @@ internal import Glibc
 internal import TouchstoneStore
 
 enum DatabaseFile {
+  /// A new database's: a commit writes each page that it changes as a whole, and a login's event takes a quarter of
+  /// one. A file that was made with pages of 4 KB keeps them.
+  static let pageSize = 1_024
+
   /// Up to this size a start checks the whole file, in well under 0.1 s; beyond it, only the tables' definitions. It
   /// checks the audit log in either case, all of it or the latest part.
   static let fullCheckMaximumBytes: Int64 = 32 << 20
@@ -35,9 +39,9 @@ enum DatabaseFile {
       // The log beside the file may know a later one than the file's header.
       version = try Schema.version(of: connection)
       applicationID = try connection.integer("PRAGMA application_id")
-      if version == Schema.version, refusal(of: applicationID, path, isMoved: isMoved) == nil {
+      if Schema.readableVersions.contains(version), refusal(of: applicationID, path, isMoved: isMoved) == nil {
         try check(connection)
-        noteAccounts(try checkLog(on: connection))
+        noteAccounts(try version == Schema.version ? checkLog(on: connection) : upgrade(connection))
         try connection.setCheckpointsOnClose(true)
         return connection
       }
@@ -70,7 +74,11 @@ enum DatabaseFile {
     _ = try FileDescriptor(opening: path, flags: O_RDWR | O_CREAT | O_EXCL, mode: DataDirectory.ownerOnlyFile)
     do throws(SQLiteError) {
       let connection = try SQLiteConnection(path: path, access: .readWrite)
-      try connection.execute("PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL")
+      try connection.execute(
+        """
+        PRAGMA page_size = \(pageSize); PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = DELETE;
+        PRAGMA synchronous = FULL
+        """)
       try Schema.create(on: connection)
       // Kept in the file's header. The log beside it inherits the file's mode.
       try connection.execute("PRAGMA journal_mode = WAL")
@@ -99,7 +107,7 @@ enum DatabaseFile {
     }
     if let refusal = refusal(of: field(at: 68), path, isMoved: isMoved) { throw refusal }
     let version = field(at: 60)
-    guard version == Schema.version else { throw .otherSchema(version, path) }
+    guard Schema.readableVersions.contains(version) else { throw .otherSchema(version, path) }
   }
 
   /// `nil`: the database is a service's own, or one that a move may take up again.
@@ -133,6 +141,16 @@ enum DatabaseFile {
   static func checkPages(_ connection: SQLiteConnection) throws(SQLiteError) {
     let finding = try Statement("PRAGMA quick_check(1)", on: connection).first { row in row.text() }
     try require(finding == "ok", finding ?? "it cannot be checked")
+  }
+
+  /// An earlier version's database. It stays as it is if its log is not as it was written.
+  private static func upgrade(_ connection: SQLiteConnection) throws(SQLiteError) -> AccountReview {
+    try connection.execute("BEGIN IMMEDIATE")
+    // If this connection closes before the commit, SQLite undoes it.
+    try Schema.upgrade(connection)
+    let accounts = try checkLog(on: connection)
+    try connection.execute("COMMIT")
+    return accounts
   }
 
   private static func checkLog(on connection: SQLiteConnection) throws(SQLiteError) -> AccountReview {

@@ -11,10 +11,11 @@ internal import CSQLite
 ///
 /// https://www.sqlite.org/fileformat2.html#the_write_ahead_log
 struct GatheredFrames {
-  /// 30 pages of 4 KB: more than a commit of logins has. SQLite's own files take less than 128 KB in one call
+  /// 120 pages of 1 KB: more than a commit of 80 logins has. SQLite's own files take less than 128 KB in one call
   /// (`seekAndWriteFd`).
   private static let capacity = 124 << 10
   private static let frameHeaderSize = 24
+  private static let cachePageSize: sqlite3_int64 = 4_096
 
   /// Made at the first write, because most connections only read.
   private var bytes: UnsafeMutableRawPointer?
@@ -28,6 +29,14 @@ struct GatheredFrames {
   private var endsWithNextWrite = false
   /// SQLITE_OK, or why frames of this transaction were lost.
   private(set) var failure = SQLITE_OK
+  /// The file has been written up to here, and no longer grows there. Before that it is written page by page of the
+  /// page cache, which takes in what one call adds as one folio, and later counts all of a folio as written if a commit
+  /// changes a part of it.
+  private var written: sqlite3_int64
+
+  init(written: sqlite3_int64 = 0) {
+    self.written = written
+  }
 
   /// `write`: to the file.
   mutating func add(
@@ -59,10 +68,24 @@ struct GatheredFrames {
   mutating func empty(_ write: (UnsafeRawBufferPointer, sqlite3_int64) -> Int32) -> Int32 {
     guard count > 0, let bytes else { return SQLITE_OK }
     defer { count = 0 }
-    let code = write(UnsafeRawBufferPointer(start: bytes, count: count), start)
-    if code != SQLITE_OK { failure = code }
-    return code
+    var place = start
+    let end = start + sqlite3_int64(count)
+    while place < end {
+      let next = min(end, place < written ? written : (place / Self.cachePageSize + 1) * Self.cachePageSize)
+      let part = UnsafeRawBufferPointer(start: bytes + Int(place - start), count: Int(next - place))
+      let code = write(part, place)
+      guard code == SQLITE_OK else {
+        failure = code
+        return code
+      }
+      place = next
+    }
+    written = max(written, end)
+    return SQLITE_OK
   }
+
+  /// The page cache has let go of what was after it.
+  mutating func truncated(to size: sqlite3_int64) { written = min(written, size) }
 
   /// The transaction has ended. If it was rolled back, its frames are dropped, because another process may soon have
   /// frames of its own in their place.
@@ -91,7 +114,12 @@ extension ClearingFileSystem {
     methods.xRead = { file, bytes, count, offset in
       ClearingFileSystem.afterGathered(file) { $1.pointee.xRead($0, bytes, count, offset) }
     }
-    methods.xTruncate = { file, size in ClearingFileSystem.afterGathered(file) { $1.pointee.xTruncate($0, size) } }
+    methods.xTruncate = { file, size in
+      ClearingFileSystem.afterGathered(file) { file, system in
+        ClearingFileSystem.state(of: file).pointee.gathered.truncated(to: size)
+        return system.pointee.xTruncate(file, size)
+      }
+    }
     methods.xSync = { file, flags in
       if let file, ClearingFileSystem.state(of: file).pointee.gathered.failure != SQLITE_OK {
         return ClearingFileSystem.state(of: file).pointee.gathered.failure

@@ -149,10 +149,13 @@ struct Row: ColumnReader {
       decoding: UnsafeBufferPointer(start: text, count: Int(sqlite3_column_bytes(statement, column))), as: UTF8.self)
   }
 
-  mutating func blob() -> [UInt8] {
+  mutating func blob() -> [UInt8] { withBytes { [UInt8]($0) } }
+
+  /// A text's or a blob's bytes, valid until the statement's next step, without a copy.
+  mutating func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     defer { column += 1 }
-    let blob = sqlite3_column_blob(statement, column)
-    return [UInt8](UnsafeRawBufferPointer(start: blob, count: Int(sqlite3_column_bytes(statement, column))))
+    let bytes = sqlite3_column_blob(statement, column)
+    return body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(statement, column))))
   }
 
   var isNull: Bool {

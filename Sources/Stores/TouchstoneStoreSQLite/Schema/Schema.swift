@@ -24,8 +24,10 @@ enum Schema {
   static let takeMoveBack = "PRAGMA application_id = \(applicationID); DROP TABLE IF EXISTS \(moveTarget);"
 
   /// In the header's user_version. Each change of the tables gives it the next number, and takes the step from the one
-  /// before in the start that finds it.
-  static let version: Int64 = 2
+  /// before in the start that finds it (`upgrade`).
+  static let version: Int64 = 3
+  /// The versions that are read, because a backup may have one, and that a start brings up to date.
+  static let readableVersions = 2...version
 
   /// A binding has `hardware_keys` or `profile_touch_id`. A passkey has both: its key, and the digest by which it is
   /// found.
@@ -44,9 +46,12 @@ enum Schema {
   /// `active_bindings_of_profile` spares a query for active bindings the revoked ones, which stay. `archivings` gives a
   /// start the latest one, however long the log is.
   ///
+  /// `event_blocks` has the names of each whole block's events (`EventBlock`).
+  ///
   /// `erasure_marks` has the records of `ProfileRecord.erasureMarkID`. `key_check` has no row before the first start
   /// (`Store.keyCheck`); `event_archive` is the last event that was archived and dropped.
-  private static let tables = """
+  private static func tables(_ version: Int64) -> String {
+    """
     CREATE TABLE bindings (
       number INTEGER PRIMARY KEY,
       binding_id TEXT NOT NULL UNIQUE,
@@ -151,7 +156,7 @@ enum Schema {
       caller TEXT,
       details BLOB
     ) STRICT;
-    CREATE INDEX events_of_block ON events (\(EventBlock.expression), application_id, profile_id);
+    \(version == 2 ? indexOfEvents : eventBlocks)
     CREATE INDEX archivings ON events (sequence) WHERE \(isArchiving);
 
     CREATE TABLE sweep_mark (
@@ -192,22 +197,48 @@ enum Schema {
       value BLOB NOT NULL
     ) STRICT;
     """
+  }
+
+  private static let eventBlocks = """
+    CREATE TABLE event_blocks (
+      block INTEGER PRIMARY KEY,
+      names BLOB NOT NULL
+    ) STRICT;
+    """
+
+  /// Version 2 had it instead. Every appended event changed its pages.
+  static let indexOfEvents = """
+    CREATE INDEX events_of_block ON events (sequence >> 8, application_id, profile_id);
+    """
 
   private static func secretColumns(_ name: String) -> String {
     SecretRecord.columns(of: name).map { "\($0) \($0.hasSuffix("_verifier") ? "BLOB" : "INTEGER")" }
       .joined(separator: ",\n      ")
   }
 
-  /// All of it in one transaction, on an empty database.
-  static func create(on connection: SQLiteConnection) throws(SQLiteError) {
+  /// All of it in one transaction, on an empty database. Tests make an earlier version's.
+  static func create(on connection: SQLiteConnection, version: Int64 = version) throws(SQLiteError) {
     try connection.execute(
       """
       BEGIN;
       PRAGMA application_id = \(applicationID);
       PRAGMA user_version = \(version);
-      \(tables)
+      \(tables(version))
       COMMIT;
       """)
+  }
+
+  /// Within a transaction, on a readable version. Reads each event of an earlier one, in some microseconds.
+  static func upgrade(_ connection: SQLiteConnection) throws(SQLiteError) {
+    guard try version(of: connection) < version else { return }
+    try connection.execute(
+      """
+      PRAGMA secure_delete = ON;
+      DROP INDEX events_of_block;
+      \(eventBlocks)
+      PRAGMA user_version = \(version);
+      """)
+    try EventLog(on: connection).writeNames()
   }
 
   /// A condition on an event. A query must have it as the index does.
@@ -220,7 +251,7 @@ enum Schema {
   /// Whether the tables and indexes are those that `create` makes.
   static func isIntact(on connection: SQLiteConnection) throws(SQLiteError) -> Bool {
     let model = try SQLiteConnection(path: ":memory:", access: .create)
-    try create(on: model)
+    try create(on: model, version: version(of: connection))
     return try definitions(on: connection) == definitions(on: model)
   }
 

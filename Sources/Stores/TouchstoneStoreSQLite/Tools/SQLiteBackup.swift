@@ -9,7 +9,7 @@ public enum SQLiteBackup {
   // MARK: There
 
   /// How much is written between two fsyncs: a single one at the end would keep the service's own waiting for seconds.
-  private static let pagesPerSynchronization: Int32 = 4_096
+  private static let bytesPerSynchronization = 16 << 20
 
   /// Writes the directory's database to a new file, as it is at one moment: all that was answered before the call is in
   /// it. A service may run meanwhile: this does not take its lock. The new file is read again and verified as a whole
@@ -36,11 +36,11 @@ public enum SQLiteBackup {
       let destination = try SQLiteConnection(path: copy.path, access: .readWrite)
       // SQLite needs no journal and no fsync: if the copy ends early, the whole file is removed.
       try destination.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
-      var pages: Int32 = 0
+      var bytes = 0
       try source.copy(to: destination) { step in
-        pages += step
-        guard pages >= pagesPerSynchronization else { return }
-        pages = 0
+        bytes += step
+        guard bytes >= bytesPerSynchronization else { return }
+        bytes = 0
         copy.synchronize()
       }
     } catch {
@@ -97,6 +97,7 @@ public enum SQLiteBackup {
       let connection = try SQLiteConnection(path: path, access: .readWrite)
       try connection.execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL")
       try connection.execute("BEGIN IMMEDIATE")
+      try Schema.upgrade(connection)
       let restoration = try SQLiteRestoration.begin(on: connection, at: now)
       try connection.execute("COMMIT; PRAGMA journal_mode = WAL")
       return restoration
@@ -126,16 +127,16 @@ public enum SQLiteBackup {
 }
 
 extension SQLiteConnection {
-  /// Pages in one step: a megabyte.
-  private static let pagesPerStep: Int32 = 256
+  private static let bytesPerStep = 1 << 20
   /// The pause after each step, in which a service on the same disk can use it.
   private static let pauseMicroseconds: UInt32 = 1_000
 
   /// Copies the database as it is at the first step, whatever is committed meanwhile. A snapshot delays no commit, but
   /// keeps the write-ahead log from starting anew until it ends.
   ///
-  /// - Parameter stepped: called after each step with the number of copied pages.
-  func copy(to destination: SQLiteConnection, stepped: (Int32) -> Void) throws(SQLiteError) {
+  /// - Parameter stepped: called after each step with the number of copied bytes.
+  func copy(to destination: SQLiteConnection, stepped: (Int) -> Void) throws(SQLiteError) {
+    let pagesPerStep = Int32(clamping: Self.bytesPerStep / Int(max(1, try integer("PRAGMA page_size"))))
     // Without a snapshot each commit by another process would begin the copy anew.
     try execute("BEGIN; SELECT 1 FROM sqlite_schema")
     defer { try? execute("ROLLBACK") }
@@ -144,12 +145,12 @@ extension SQLiteConnection {
     }
     defer { sqlite3_backup_finish(backup) }
     while true {
-      let code = sqlite3_backup_step(backup, Self.pagesPerStep)
+      let code = sqlite3_backup_step(backup, pagesPerStep)
       if code == SQLITE_DONE { return }
       guard code == SQLITE_OK else {
         throw SQLiteError(code: ResultCode(rawValue: code), message: String(cString: sqlite3_errstr(code)))
       }
-      stepped(Self.pagesPerStep)
+      stepped(Self.bytesPerStep)
       usleep(Self.pauseMicroseconds)
     }
   }
