@@ -95,8 +95,7 @@ demo: debug ## Watch a simulated phone bind, log in, pay, lock itself out and re
 	@env --unset=TOUCHSTONE_ACCELERATED $(debug) demo
 
 # System packages come first, because apt-get does not run twice at a time. Unit tests are compiled and run beside tests
-# of services, which mostly wait. The faults come last, alone: they also measure time. No priorities: a process that holds
-# the file system's journal, and gets no core, delays each fsync.
+# of services, which mostly wait. The faults come last, alone: they also measure time.
 .PHONY: test
 test: ## Run all tests
 	@deploy/install-packages build test

@@ -50,11 +50,13 @@ def test_a_missing_binding_is_told_so_and_counts_nothing(caller, other_caller, p
     assert caller.submit(phone, own, secret=passcode("2468")).outcome == SUCCEEDED
 
 
-SECRETS = {
-    "no secret": [],
-    "passcode": [passcode("2468")],
-    "gesture": [gesture(0, 1, 2, 5)],
-    "both": [passcode("2468"), gesture(0, 1, 2, 5)],
+TYPED, DRAWN = passcode("2468"), gesture(0, 1, 2, 5)
+#: The known profile's secrets, and the wrong one.
+GUESSES = {
+    "no secret": ([], passcode("0001")),
+    "passcode": ([TYPED], passcode("0001")),
+    "gesture": ([DRAWN], gesture(8, 7, 6, 3)),
+    "both": ([TYPED, DRAWN], gesture(8, 7, 6, 3)),
 }
 
 
@@ -65,8 +67,7 @@ def strangers(caller, posture):
     return dict(zip(ids, map(shape, all_at_once(caller.evaluations.BeginEvaluation, requests)), strict=True))
 
 
-@pytest.mark.parametrize("secrets", SECRETS.values(), ids=SECRETS)
-@pytest.mark.parametrize("wrong", [passcode("0001"), gesture(8, 7, 6, 3)], ids=["passcode", "gesture"])
+@pytest.mark.parametrize(("secrets", "wrong"), GUESSES.values(), ids=GUESSES)
 def test_an_unknown_profile_answers_as_a_known_one_with_a_wrong_secret(caller, secrets, wrong):
     """Who has no secret is as unknown as any."""
     phone = Phone()

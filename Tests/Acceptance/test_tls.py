@@ -70,9 +70,9 @@ def installed(tmp_path):
     return Installation(tmp_path)
 
 
-def connected(server, installed, certificate=None, key=None, authorization=None, authority=None):
+def connected(server, installed, certificate=None, key=None, authority=None):
     channel = server.channel(authority=authority or installed.authority, certificate=certificate)
-    return caller_with(channel, "shop", key, authorization)
+    return caller_with(channel, "shop", key)
 
 
 # Who calls
@@ -92,41 +92,6 @@ def test_a_certificate_says_who_calls(start, installed):
         caller.application_id = "another"
         with refused(PERMISSION_DENIED, reason="APPLICATION_NOT_GRANTED"):
             caller.get_settings("alice")
-
-
-def test_a_certificate_of_nobody_or_of_two_is_refused(start, installed):
-    """Also with a key beside it."""
-    server = start(configuration=installed.configuration())
-    for reason, names in [
-        ("CERTIFICATE_UNKNOWN", {"hosts": ["*.example.org"]}),
-        ("CERTIFICATE_AMBIGUOUS", {"uris": [SHOP, "spiffe://example.org/bank"]}),
-    ]:
-        certificate = installed.authority.issue("client", **names)
-        for key in (None, installed.key):
-            with refused(UNAUTHENTICATED, reason=reason):
-                connected(server, installed, certificate, key).get_settings("alice")
-
-
-def test_where_certificates_are_optional_a_key_does(start, installed):
-    server = start(configuration=installed.configuration())
-    assert connected(server, installed, key=installed.key).get_settings("alice")
-    with refused(UNAUTHENTICATED, reason="CREDENTIALS_MISSING"):
-        connected(server, installed).get_settings("alice")
-    with refused(UNAUTHENTICATED, reason="KEY_UNKNOWN"):
-        connected(server, installed, key=Key()).get_settings("alice")
-
-
-def test_a_certificate_and_a_key_must_be_one_callers(start, installed):
-    server = start(configuration=installed.configuration())
-    shop = installed.authority.issue("shop", uris=[SHOP])
-    bank = installed.authority.issue("bank", hosts=["bank.example.org"])
-    assert connected(server, installed, shop, installed.key).get_settings("alice")
-    with refused(UNAUTHENTICATED, reason="CREDENTIALS_DIFFER"):
-        connected(server, installed, bank, installed.key).get_settings("alice")
-    with refused(UNAUTHENTICATED, reason="KEY_UNKNOWN"):
-        connected(server, installed, shop, Key()).get_settings("alice")
-    with refused(UNAUTHENTICATED, reason="KEY_MALFORMED"):
-        connected(server, installed, shop, authorization="Basic x").get_settings("alice")
 
 
 def test_who_is_not_let_in_is_an_event_and_a_line_of_the_log(start, installed, tmp_path):
