@@ -115,11 +115,9 @@ test-swift: build-tests $(python_environment)/installed ## Run the unit tests al
 	TOUCHSTONE_PYTHON=$(python) SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=16 \
 	  Tests/Support/failures-last .build/debug/touchstonePackageTests.xctest --testing-library swift-testing $(if $(TESTS),--filter '$(TESTS)')
 
-# What tests run and start. `swift build --build-tests` also compiles programs that benchmarks and interoperability tests run.
 .PHONY: build-tests
 build-tests: debug-load
-	$(build_debug) --product touchstonePackageTests
-	$(build_debug) --product store-participants
+	$(build_debug) --build-tests
 
 .PHONY: test-generator
 test-generator: $(python_environment)/installed ## Run the tests of Protos/generate_swift.py alone
