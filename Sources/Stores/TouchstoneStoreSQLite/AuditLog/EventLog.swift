@@ -145,10 +145,11 @@ final class EventLog {
         accounts: .collecting))
     // Indexes find both in a few microseconds for each block. The verification reports an event that cannot be read.
     let archiving = try selectLatestArchiving.bind(start.sequence).first { row in try? EventRecord(&row) }
-    let hasSigned = reading.isOfAll || reading.accounts.firstSigned != nil
+    // After a fault the head may be any number, and so may be the blocks up to it.
+    let isKnown = reading.fault != nil || reading.isOfAll || reading.accounts.firstSigned != nil
     return reading.resultAtStart(
       latestArchiving: archiving ?? nil,
-      firstSigning: hasSigned ? nil : try firstSigning(after: start, through: end.head))
+      firstSigning: isKnown ? nil : try firstSigning(after: start, through: end.head))
   }
 
   /// Reads its pages until it is finished.

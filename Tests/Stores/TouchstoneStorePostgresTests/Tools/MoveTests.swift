@@ -49,7 +49,8 @@ struct MoveTests {
     let connection = try SQLiteConnection(path: ":memory:", access: .create)
     try TouchstoneStoreSQLite.Schema.create(on: connection)
     // When bindings were used and how their devices were seen is read with them, and erasure marks with profiles.
-    let ofSQLite = moved.union(marks).union(["binding_uses", "binding_postures", "erasure_marks"])
+    // Blocks of events repeat names of the events.
+    let ofSQLite = moved.union(marks).union(["binding_uses", "binding_postures", "erasure_marks", "event_blocks"])
     #expect(Set(try TouchstoneStoreSQLite.Schema.tableNames(on: connection)) == ofSQLite)
 
     let statements = TouchstoneStorePostgres.Schema.creation
