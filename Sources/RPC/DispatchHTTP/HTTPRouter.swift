@@ -1,4 +1,4 @@
-internal import DispatchRPC
+package import DispatchRPC
 internal import Synchronization
 
 /// The handlers of one address, by path and method. A path is compared as it is sent: nothing in it is decoded.

@@ -1,4 +1,4 @@
-package import DispatchRPC
+internal import DispatchRPC
 
 /// The fields of a unary call by Connect's protocol (connectrpc.com/docs/protocol): HTTP's POST with the message as its
 /// body. Pure.

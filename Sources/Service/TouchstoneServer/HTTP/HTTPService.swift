@@ -2,6 +2,7 @@
 
 internal import DispatchHTTP
 internal import DispatchRPC
+internal import TouchstoneService
 
 /// An address of HTTP, and what it serves there.
 struct HTTPListener {
