@@ -82,7 +82,7 @@ export type Code =
 
 /** A call without an answer: the service refused it, or the call did not reach it. */
 export class TouchstoneError extends Error {
-  private constructor();
+  protected constructor();
   /** The name of gRPC's code. */
   code: Code;
   /** The cause, for a program: upper snake case, never changed; empty if the service gave none (ErrorInfo). */

@@ -11,7 +11,8 @@ struct JSONReadingTests {
 
   @Test("A field goes by either of its names, and each kind of value by all of its forms")
   func forms() throws {
-    let posture = V1.DevicePosture(platform: "ios", biometryType: .touchID, passcodeSet: true, domainState: [0xFF, 0xEF])
+    let posture = V1.DevicePosture(
+      platform: "ios", biometryType: .touchID, passcodeSet: true, domainState: [0xFF, 0xEF])
     let expected = V1.BeginEvaluationRequest(applicationID: "shop", posture: posture)
     for json in [
       #"{"applicationId":"shop","posture":{"platform":"ios","biometryType":"BIOMETRY_TYPE_TOUCH_ID","passcodeSet":true,"#
@@ -36,14 +37,17 @@ struct JSONReadingTests {
       #expect(try Self.read("{\"sequence\":\(json)}", as: V1.Event.self).sequence == number, "\(json)")
     }
     for json in [
-      "-1", "1.5", "1e-1", "18446744073709551616", "1e20", "1e99999999999999999999", "\"\"", "\" 1\"", "\"1 \"", "\"01\"",
-      "\"0x1\"", "true", "[]", "NaN", "\"Infinity\"", "1e-99999999999999999999", "\"１\"",
+      "-1", "1.5", "1e-1", "18446744073709551616", "1e20", "1e99999999999999999999", "\"\"", "\" 1\"", "\"1 \"",
+      "\"01\"", "\"0x1\"", "true", "[]", "NaN", "\"Infinity\"", "1e-99999999999999999999", "\"１\"",
     ] {
-      expectFault(#"{"sequence":\#(json)}"#, V1.Event.self, "sequence", "must be a whole number from 0 to 18446744073709551615")
+      expectFault(
+        #"{"sequence":\#(json)}"#, V1.Event.self, "sequence", "must be a whole number from 0 to 18446744073709551615")
     }
     #expect(try Self.read(#"{"laError":-1004}"#, as: V1.Denial.self).laError == .notInteractive)
     #expect(try Self.read(#"{"laError":77}"#, as: V1.Denial.self).laError == V1.LAError(rawValue: 77))
-    expectFault(#"{"laError":2147483648}"#, V1.Denial.self, "la_error", "must be a whole number from -2147483648 to 2147483647")
+    expectFault(
+      #"{"laError":2147483648}"#, V1.Denial.self, "la_error",
+      "must be a whole number from -2147483648 to 2147483647")
   }
 
   @Test("Times and durations are those of RFC 3339 and of protobuf")
@@ -57,8 +61,9 @@ struct JSONReadingTests {
         #"{"time":"\#(text)"}"#, V1.Event.self, "time", "must be a time as in RFC 3339, such as 2026-01-31T12:00:00Z")
     }
     for (text, duration) in [
-      ("1s", V1.Duration(seconds: 1)), ("1.5s", V1.Duration(seconds: 1, nanoseconds: 500_000_000)), ("0s", V1.Duration()),
-      ("-0.000000001s", V1.Duration(nanoseconds: -1)), ("315576000000s", V1.Duration(seconds: 315_576_000_000)),
+      ("1s", V1.Duration(seconds: 1)), ("1.5s", V1.Duration(seconds: 1, nanoseconds: 500_000_000)),
+      ("0s", V1.Duration()), ("-0.000000001s", V1.Duration(nanoseconds: -1)),
+      ("315576000000s", V1.Duration(seconds: 315_576_000_000)),
     ] {
       #expect(try Self.read(#"{"retryAfter":"\#(text)"}"#, as: V1.Denial.self).retryAfter == duration)
     }
@@ -123,7 +128,9 @@ struct JSONReadingTests {
 
   @Test("Places in lists and maps are named, too")
   func places() {
-    expectFault(#"{"keys":[{},{"signature":"!"}]}"#, V1.CompleteBindingRequest.self, "keys[1].signature", "must be a text in Base64")
+    expectFault(
+      #"{"keys":[{},{"signature":"!"}]}"#, V1.CompleteBindingRequest.self, "keys[1].signature",
+      "must be a text in Base64")
     expectFault(#"{"keys":[null]}"#, V1.CompleteBindingRequest.self, "keys[0]", "must be an object")
     expectFault(#"{"keys":{}}"#, V1.CompleteBindingRequest.self, "keys", "must be a list")
     expectFault(#"{"details":{"a":null}}"#, V1.Event.self, "details.a", "must be a text")

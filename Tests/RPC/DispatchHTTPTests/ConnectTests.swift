@@ -28,10 +28,12 @@ struct ConnectCallHeadTests {
     "The message is JSON or protobuf, by exactly these types",
     arguments: [
       ("application/json", .json), ("Application/JSON", .json), ("application/json; charset=utf-8", .json),
-      ("application/json;charset=\"UTF-8\"", .json), ("application/proto", .proto), ("application/json; charset=latin1", nil),
-      ("application/jsonp", nil), ("application/json;", nil), ("application/json, text/plain", nil), ("text/plain", nil),
+      ("application/json;charset=\"UTF-8\"", .json), ("application/proto", .proto),
+      ("application/json; charset=latin1", nil), ("application/jsonp", nil), ("application/json;", nil),
+      ("application/json, text/plain", nil), ("text/plain", nil),
       ("application/x-www-form-urlencoded", nil), ("multipart/form-data", nil), ("", nil), ("application/grpc", nil),
-      ("application/connect+json", nil), ("text/plain; application/json", nil), ("application/json; boundary=a", nil),
+      ("application/connect+json", nil), ("text/plain; application/json", nil),
+      ("application/json; boundary=a", nil),
     ] as [(String, ConnectCallHead.MessageForm?)])
   func contentTypes(type: String, form: ConnectCallHead.MessageForm?) throws {
     let fields = [("Content-Type", type)]
@@ -39,7 +41,8 @@ struct ConnectCallHeadTests {
     if form == nil {
       let refusal = try #require(Self.refusal(fields))
       #expect(refusal.status.code == 415)
-      #expect(refusal.fields.contains { "\($0.name)" == "Accept-Post" && $0.value == "application/json, application/proto" })
+      let accepted = refusal.fields.first { "\($0.name)" == "Accept-Post" }
+      #expect(accepted?.value == "application/json, application/proto")
     }
   }
 
@@ -57,8 +60,8 @@ struct ConnectCallHeadTests {
       #expect(head.timeout == .milliseconds(timeout))
     }
     for text in ["", "-1", "+1", "1.5", "1s", "10000000000", "９"] {
-      let body = Self.refusal([Self.json, ("Connect-Timeout-Ms", text)])?.body
-      #expect(body.map { String(decoding: $0, as: UTF8.self) }?.contains(#""code":"invalid_argument""#) == true, "\(text)")
+      let body = Self.refusal([Self.json, ("Connect-Timeout-Ms", text)])?.body ?? []
+      #expect(String(decoding: body, as: UTF8.self).contains(#""code":"invalid_argument""#), "\(text)")
     }
     let twice = [Self.json, ("Connect-Timeout-Ms", "1"), ("Connect-Timeout-Ms", "2")]
     #expect(Self.refusal(twice)?.status.code == 400)

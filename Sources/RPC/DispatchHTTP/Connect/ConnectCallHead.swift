@@ -24,8 +24,10 @@ package struct ConnectCallHead: Sendable {
   /// CORS-safelisted request-header).
   package init(_ head: HTTPRequestHead) throws(Refusal) {
     guard let form = MessageForm(head.fields.values(of: "content-type")) else {
-      var response = HTTPResponse.text(.unsupportedMediaType, "the message must be application/json or application/proto")
-      response.fields.append(("Accept-Post", MessageForm.allCases.map(\.contentType).joined(separator: ", ")))
+      let types = MessageForm.allCases.map(\.contentType)
+      var response = HTTPResponse.text(
+        .unsupportedMediaType, "the message must be \(types.joined(separator: " or "))")
+      response.fields.append(("Accept-Post", types.joined(separator: ", ")))
       throw Refusal(response: response)
     }
     self.form = form

@@ -12,7 +12,9 @@ enum HTTPPart: String, CaseIterable {
 
   fileprivate var row: KeyRow {
     switch self {
-    case .everybody: KeyRow(.endpoint, "The address for services that verify tokens (the keys, and where they are) and for calls as JSON.")
+    case .everybody:
+      KeyRow(
+        .endpoint, "The address for services that verify tokens (the keys, and where they are) and for calls as JSON.")
     case .operators: KeyRow(.endpoint, "The address for monitoring and operators: metrics, the console.")
     }
   }

@@ -44,7 +44,8 @@ struct ConnectRoutes: Sendable {
     _ request: HTTPRequest, _ exchange: HTTPExchange, _ method: JSONMethod, at place: Int, in methods: MethodTable
   ) {
     guard !takesLocalCallers || !request.mayComeFromPage(at: hostName) else {
-      return exchange.answer(.text(.forbidden, "no page in a browser may call: use an address or localhost, and no Origin"))
+      return exchange.answer(
+        .text(.forbidden, "no page in a browser may call: use an address or localhost, and no Origin"))
     }
     let head: ConnectCallHead
     do throws(ConnectCallHead.Refusal) {

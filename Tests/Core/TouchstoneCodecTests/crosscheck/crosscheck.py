@@ -366,4 +366,5 @@ def main():
     arguments.run(arguments)
 
 
-main()
+if __name__ == "__main__":
+    main()
