@@ -332,7 +332,7 @@ extension HTTPServerTests {
       #expect(!exchange.isOver)
     }
     server.shutDown(grace: .milliseconds(1)) {}
-    await eventually { exchange.isOver }
+    try await eventually { exchange.isOver }
   }
 
   @Test("A caller's connections are no strangers' any more, and keep their places")
