@@ -303,7 +303,10 @@ def as_json(cls, data):
 
 
 def as_json_text(cls, data, chance):
-    """What Python makes of it in one of its forms; nothing where it makes nothing."""
+    """What Python makes of it in one of its forms; nothing where it makes nothing, and for a map of messages, which Swift has as a list."""
+    entries = [field.message_type for field in cls.DESCRIPTOR.fields if is_message(field) and field.message_type.GetOptions().map_entry]
+    if any(is_message(entry.fields_by_name["value"]) for entry in entries):
+        return b""
     options = {
         "preserving_proto_field_name": chance.random() < 0.5,
         "use_integers_for_enums": chance.random() < 0.5,
