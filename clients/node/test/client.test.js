@@ -194,7 +194,7 @@ withServers("A name is looked up again when a connection is lost, and keeps its 
     await caller.getSigningKeys();
     assert.deepEqual(asked, ["shop.example.org"]);
     for (let loss = 2; loss <= 4; loss += 1) {
-      for (const session of first.sessions) session.goaway();
+      for (const session of first.sessions) session.close();
       while (first.sessions.size > 0) await new Promise(setImmediate);
       await caller.getSigningKeys();
       assert.equal(asked.length, loss);
