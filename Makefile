@@ -6,6 +6,7 @@ SHELL := /bin/bash
 
 # Where `make run` serves, and where it keeps its data.
 LISTEN ?= 127.0.0.1:7443
+HTTP ?=
 DATA_DIR ?= data
 
 # Whose interoperability tests `make interop` plays; Python's alone is what CI can afford.
@@ -87,8 +88,8 @@ help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: debug ## Serve gRPC on LISTEN (127.0.0.1:7443), data in DATA_DIR (./data)
-	@exec env --unset=TOUCHSTONE_ACCELERATED $(debug) serve --listen $(LISTEN) --data-dir $(DATA_DIR)
+run: debug ## Serve gRPC on LISTEN (127.0.0.1:7443) and HTTP on HTTP (nowhere), data in DATA_DIR (./data)
+	@exec env --unset=TOUCHSTONE_ACCELERATED $(debug) serve --listen $(LISTEN) $(HTTP:%=--http %) --data-dir $(DATA_DIR)
 
 .PHONY: demo
 demo: debug ## Watch a simulated phone bind, log in, pay, lock itself out and recover
@@ -129,8 +130,8 @@ test-acceptance: debug-load $(python_environment)/installed ## Run the tests by 
 
 # `make test` leaves it out, because it needs Go.
 .PHONY: test-clients
-test-clients: debug clients $(go_packages) ## Log in with the Python and the Go client, as other programs install them
-	@deploy/install-packages go
+test-clients: debug clients $(go_packages) ## Log in with the Python, Go and Node clients, as other programs install them
+	@deploy/install-packages go node
 	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/ClientPackages
 
 .PHONY: test-store
@@ -306,7 +307,7 @@ else
 endif
 
 .PHONY: clients
-clients: $(python_environment)/installed ## Build Python's wheel and the archive of the Go module: .build-clients
+clients: $(python_environment)/installed ## Build Python's wheel and the archives of the Go module and Node's package: .build-clients
 	@clients/build $(python) $(clients)
 
 .PHONY: format

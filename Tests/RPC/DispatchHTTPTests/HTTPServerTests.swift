@@ -240,10 +240,17 @@ struct HTTPServerTests {
   // MARK: The end
 
   /// A server whose requests for /held wait until a test answers them.
-  private static func serveHeld() throws -> (HTTPServer, ListeningSocket, Box<HTTPExchange>) {
+  ///
+  /// - Parameter begin: runs on the event loop before.
+  private static func serveHeld(
+    _ begin: @escaping @Sendable (HTTPExchange) -> Void = { _ in }
+  ) throws -> (HTTPServer, ListeningSocket, Box<HTTPExchange>) {
     let held = Box<HTTPExchange>()
     var router = HTTPRouter()
-    router.add("GET", "/held", maximumBodyBytes: 0) { _, exchange in held.put(exchange) }
+    router.add("GET", "/held", maximumBodyBytes: 0) { _, exchange in
+      begin(exchange)
+      held.put(exchange)
+    }
     let server = HTTPServer(HTTPServerConfiguration())
     let socket = try ListeningSocket(host: .ownLoopbackHost(), port: 0)
     server.add(socket, tls: nil, router: router)
@@ -279,6 +286,107 @@ struct HTTPServerTests {
     for await _ in ended {}
     #expect(await peer.readToEnd() == "")
     exchange.answer(.text(.ok))
+  }
+}
+
+/// The answers of handlers that a deadline or a client does not wait for.
+extension HTTPServerTests {
+  @Test("A handler's deadline answers for it, once, and the connection goes on")
+  func deadline() async throws {
+    let (server, socket, held) = try Self.serveHeld { exchange in
+      exchange.answer(at: exchange.loop.now.advanced(by: .milliseconds(50))) { .text(.ok, "late") }
+    }
+    let peer = RawPeer(socket.address)
+    peer.post(Self.get("/held") + Self.get("/nowhere", Self.close))
+    let exchange = await held.next()
+    let answers = try #require(await peer.readToEnd())
+    #expect(answers.components(of: "late\n") == 1 && answers.contains("HTTP/1.1 404 "))
+    #expect(exchange.isOver)
+    exchange.answer(.text(.serverError))
+    withExtendedLifetime(server) {}
+  }
+
+  @Test("An answer before the deadline is the only one")
+  func inTime() async throws {
+    let (server, socket, held) = try Self.serveHeld { exchange in
+      exchange.answer(at: exchange.loop.now.advanced(by: .seconds(60))) { .text(.ok, "late") }
+    }
+    let peer = RawPeer(socket.address)
+    peer.post(Self.get("/held", Self.close))
+    await held.next().answer { .text(.ok, "in time") }
+    let answer = try #require(await peer.readToEnd())
+    #expect(answer.components(of: "HTTP/1.1 ") == 1 && answer.hasSuffix("in time\n"))
+    withExtendedLifetime(server) {}
+  }
+
+  @Test("A handler can see that its client is gone")
+  func clientLeft() async throws {
+    let (server, socket, held) = try Self.serveHeld()
+    let exchange: HTTPExchange
+    do {
+      let peer = RawPeer(socket.address)
+      peer.post(Self.get("/held"))
+      exchange = await held.next()
+      #expect(!exchange.isOver)
+    }
+    server.shutDown(grace: .milliseconds(1)) {}
+    try await eventually { exchange.isOver }
+  }
+
+  @Test("A caller's connections are no strangers' any more, and keep their places")
+  func admitted() async throws {
+    let held = Box<HTTPExchange>()
+    var router = HTTPRouter()
+    router.add("GET", "/held", maximumBodyBytes: 0) { _, exchange in
+      exchange.admitted(of: "shop")
+      exchange.answer(.text(.ok, "held"))
+      held.put(exchange)
+    }
+    var configuration = HTTPServerConfiguration()
+    configuration.limits.connectionsPerClient = 2
+    let server = HTTPServer(configuration)
+    let socket = try ListeningSocket(host: .ownLoopbackHost(), port: 0)
+    server.add(socket, tls: nil, router: router)
+    try server.begin()
+    var peers: [RawPeer] = []
+    for _ in 0..<6 {
+      let peer = RawPeer(socket.address)
+      peer.post(Self.get("/held"))
+      _ = await held.next()
+      peers.append(peer)
+    }
+    for peer in peers {
+      peer.post(Self.get("/held", Self.close))
+      #expect(await peer.readToEnd()?.components(of: "held\n") == 2)
+    }
+    withExtendedLifetime(server) {}
+  }
+
+  @Test("A route may take chunks, and say how it refuses a body that is too long")
+  func tooLarge() async throws {
+    var router = HTTPRouter()
+    router.add("POST", "/a", maximumBodyBytes: 1, takesChunks: true, tooLarge: .text(.tooManyRequests, "no")) {
+      $1.answer(HTTPResponse(body: $0.body))
+    }
+    router.add("POST", "/b", maximumBodyBytes: 1) { $1.answer(.text(.ok)) }
+    let server = HTTPServer(HTTPServerConfiguration())
+    let socket = try ListeningSocket(host: .ownLoopbackHost(), port: 0)
+    server.add(socket, tls: nil, router: router)
+    try server.begin()
+    let chunked = "Transfer-Encoding: chunked\r\n\r\n"
+    for (request, status, end) in [
+      ("/a HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab", "429", "no\n"),
+      ("/a HTTP/1.1\r\nHost: a\r\n\(chunked)2\r\nab\r\n0\r\n\r\n", "429", "no\n"),
+      ("/a HTTP/1.1\r\nHost: a\r\n\(Self.close)\(chunked)1\r\nz\r\n0\r\n\r\n", "200", "\r\n\r\nz"),
+      ("/a HTTP/1.1\r\nHost: a\r\n\(chunked)1;\r\nz\r\n0\r\n\r\n", "400", "a chunk is malformed\n"),
+      ("/b HTTP/1.1\r\nHost: a\r\n\(chunked)0\r\n\r\n", "411", "Content-Length\n"),
+    ] {
+      let peer = RawPeer(socket.address)
+      peer.post("POST \(request)")
+      let answer = try #require(await peer.readToEnd())
+      #expect(answer.hasPrefix("HTTP/1.1 \(status) ") && answer.hasSuffix(end), "\(answer)")
+    }
+    withExtendedLifetime(server) {}
   }
 }
 

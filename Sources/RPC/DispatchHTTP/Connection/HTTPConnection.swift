@@ -20,6 +20,14 @@ final class HTTPConnection: ReadinessHandler {
     static let drain: UInt32 = 1
   }
 
+  /// The request that a handler has.
+  private struct Running {
+    /// Kept by the handler, so that a request without an answer is noticed.
+    weak var exchange: HTTPExchange?
+    /// Runs at the handler's deadline, if it has one.
+    var onDeadline: (() -> Void)?
+  }
+
   private let id: ConnectionSlots.ID
   private let owner: HTTPConnections
   private let loop: EventLoop
@@ -37,6 +45,9 @@ final class HTTPConnection: ReadinessHandler {
   private var route: HTTPRouter.Route?
   /// Distinguishes answers to this request from late ones to others.
   private var requestNumber = 0
+  private var running = Running()
+  /// The connection has a place among its caller's.
+  private var hasCallersPlace = false
   private var closesAfterAnswer = false
   private var output: [UInt8] = []
   private var sent = 0
@@ -82,6 +93,8 @@ final class HTTPConnection: ReadinessHandler {
     switch life.timePassed(to: loop.now) {
     case .nothing: setTimer()
     case .answerTooSlow: parser.isWithinRequest ? refuse(.requestTimeout, "the request came too slowly") : close()
+    // The answer sets the next timer.
+    case .answerForHandler: running.onDeadline?()
     case .close: close()
     }
   }
@@ -132,6 +145,9 @@ final class HTTPConnection: ReadinessHandler {
         // It was refused, and the next one has to wait for its turn, as after every answer.
         guard route != nil else { return }
       case .body(let body): run(body)
+      case .tooLarge:
+        refuse(route?.tooLarge ?? .text(.contentTooLarge))
+        route = nil
       case .refuse(let status, let reason): refuse(status, reason)
       }
     }
@@ -148,11 +164,13 @@ final class HTTPConnection: ReadinessHandler {
       response.fields.append(("Allow", methods.joined(separator: ", ")))
       refuse(response)
     case .route(let route) where head.contentLength > route.maximumBodyBytes:
-      refuse(.text(.contentTooLarge, "the body may have \(route.maximumBodyBytes) bytes"))
+      refuse(route.tooLarge)
+    case .route(let route) where head.isChunked && !route.takesChunks:
+      refuse(.text(.lengthRequired, "send the body with a Content-Length"))
     case .route(let route):
       self.route = route
-      parser.takeBody()
-      if head.expectsContinue, head.contentLength > 0, !parser.hasBytes { askForBody() }
+      parser.takeBody(upTo: route.maximumBodyBytes)
+      if head.expectsContinue, head.hasBody, !parser.hasBytes { askForBody() }
     }
   }
 
@@ -163,15 +181,35 @@ final class HTTPConnection: ReadinessHandler {
   }
 
   private func run(_ body: [UInt8]) {
-    guard let head, let route else { return close() }
+    // The client's certificate, or an authority of its chain, may have ended since the handshake.
+    let isCertificateGood = transport.isTrusted && transport.certificateValidity != .zero
+    guard let head, let route, isCertificateGood else { return close() }
     self.route = nil
     phase = .running
     owner.requestRuns(id, true)
     watch([])
     begin(.handler)
     let exchange = HTTPExchange(LoopConfined(self, on: loop), requestNumber)
+    running.exchange = exchange
     route.handler(
-      HTTPRequest(head: head, body: body, client: client, isEncrypted: transport.isEncrypted), exchange)
+      HTTPRequest(
+        head: head, body: body, client: client, isEncrypted: transport.isEncrypted,
+        certificate: transport.peerCertificate),
+      exchange)
+  }
+
+  /// By `HTTPExchange`, for the request that runs.
+  func setDeadline(_ deadline: MonotonicTime, _ onDeadline: @escaping () -> Void) {
+    guard phase == .running else { return }
+    running.onDeadline = onDeadline
+    life.setHandlersDeadline(deadline)
+    setTimer()
+  }
+
+  /// By `HTTPExchange`.
+  func callAdmitted(of caller: String) {
+    guard !hasCallersPlace, phase != .closed else { return }
+    hasCallersPlace = owner.callAdmitted(id, of: caller)
   }
 
   // MARK: Answers
@@ -179,13 +217,14 @@ final class HTTPConnection: ReadinessHandler {
   /// By `HTTPExchange`.
   func answer(_ response: HTTPResponse, to request: Int) {
     guard phase == .running, request == requestNumber else { return }
+    running = Running()
     owner.requestRuns(id, false)
     send(response)
   }
 
   /// A refused request's end is unknown, or its body is not wanted, unless it has none.
   private func refuse(_ response: HTTPResponse) {
-    closesAfterAnswer = closesAfterAnswer || head.map { $0.contentLength > 0 } != false
+    closesAfterAnswer = closesAfterAnswer || head?.hasBody != false
     if !closesAfterAnswer {
       parser.takeBody()
       _ = parser.next()
@@ -266,6 +305,8 @@ final class HTTPConnection: ReadinessHandler {
     loop.assertIsCurrent()
     guard phase != .closed else { return }
     phase = .closed
+    running.exchange?.clientLeft()
+    running = Running()
     if let timer { loop.cancelTimer(timer.handle) }
     if let key { loop.unregister(key, descriptor: transport.descriptor) }
     transport.close()
