@@ -722,6 +722,19 @@ def errors():
     ]:
         case("ios-os-status", f"OSStatus {code}: {name}", send, means, code=code)
     for code, name, send, means in [
+        (-1, "notImplemented", -6, "unavailable"),
+        (-2, "communicationError", None, "retry"),
+        (-3, "corruptedData: unable to sign digest", None, "retry"),
+        (-4, "canceledByUser", -2, "cancel"),
+        (-5, "authenticationFailed", -1, "failure"),
+        (-6, "objectNotFound", None, "key-gone"),
+        (-7, "tokenNotFound", -6, "unavailable"),
+        (-8, "badParameter", -6, "unavailable"),
+        (-9, "authenticationNeeded", None, "retry"),
+        (-4711, "a code that nobody knows", -6, "unavailable"),
+    ]:
+        case("ios-token", f"TKError {code}: {name}", send, means, code=code)
+    for code, name, send, means in [
         (1, "ERROR_HW_UNAVAILABLE", -6, "unavailable"),
         (2, "ERROR_UNABLE_TO_PROCESS", -4, "cancel"),
         (3, "ERROR_TIMEOUT", -4, "cancel"),
