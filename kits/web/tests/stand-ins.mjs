@@ -169,8 +169,12 @@ export class Wrapper {
 export function installBrowser({ credential, conditional = true, signals = true } = {}) {
   const asked = [];
   const signaled = [];
+  let notify = () => {};
+  /** When the browser was asked that many times. */
+  const whenAsked = async (count) => { while (asked.length < count) await new Promise((done) => (notify = done)); };
   const ask = (method) => (options) => new Promise((done, fail) => {
     asked.push([method, options]);
+    notify();
     const abort = () => fail(new DOMException("aborted", "AbortError"));
     if (options.signal.aborted) return abort();
     options.signal.addEventListener("abort", abort);
@@ -183,7 +187,7 @@ export function installBrowser({ credential, conditional = true, signals = true 
   Object.defineProperty(globalThis, "navigator", { value: { credentials: { create: ask("create"), get: ask("get") } }, configurable: true });
   globalThis.PublicKeyCredential = api;
   globalThis.crypto ??= webcrypto;
-  return { asked, signaled };
+  return { asked, signaled, whenAsked };
 }
 
 const buffer = (text) => Uint8Array.from(Buffer.from(text)).buffer;
