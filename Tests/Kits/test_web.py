@@ -293,6 +293,15 @@ def test_a_page_registers_logs_in_and_pays(backend, browser):
 
 
 @needs_chromium
+def test_autofill_logs_in_with_a_passkey(backend, browser):
+    """This Chromium chooses by itself. The wait of a real one, and conditional create, at which it ends, are played in Node."""
+    open_page(browser, backend)
+    browser.run("register('alice')")
+    login = browser.run("autofill()")
+    assert (login["step"], login["answer"]["profile_id"]) == ("done", "alice")
+
+
+@needs_chromium
 def test_a_lying_backend_reaches_no_authenticator(backend, browser):
     open_page(browser, backend)
     assert browser.run("register('alice')")["step"] == "done"

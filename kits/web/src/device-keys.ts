@@ -144,7 +144,7 @@ export class DeviceKeys {
 
   private async signed(bytes: Uint8Array, reason: string): Promise<object> {
     const { form } = this.device;
-    const signature = base64url(await this.device.sign(form === "RAW" ? bytes : utf8(base64url(bytes)), reason));
-    return form === "RAW" ? { signature } : { signature, signature_form: form };
+    const signature = await this.device.sign(form === "RAW" ? bytes : utf8(base64url(bytes)), reason);
+    return { signature: base64url(signature), signature_form: `SIGNATURE_FORM_${form}` };
   }
 }

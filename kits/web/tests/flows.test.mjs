@@ -30,7 +30,7 @@ test("a phone is enabled, logs in, pays, and is disabled", async () => {
   assert.deepEqual([enabled.step, enabled.notices], ["done", ["no-recovery-factor"]]);
   assert.match(enabled.answer.binding.binding_id, /^b_/);
   const [{ keys: sent, ...rest }] = service.named("completeBinding");
-  assert.deepEqual([sent.length, sent[0].protection, sent[0].signature_form], [1, "KEY_PROTECTION_BIOMETRY_CURRENT_SET", undefined]);
+  assert.deepEqual([sent.length, sent[0].protection, sent[0].signature_form], [1, "KEY_PROTECTION_BIOMETRY_CURRENT_SET", "SIGNATURE_FORM_RAW"]);
   assert.deepEqual([rest.ticket, rest.device_name, rest.posture.os_version], ["dGlja2V0", "Alice's phone", "18.1"]);
 
   const login = await keys.login();
@@ -297,7 +297,7 @@ test("react-native-biometrics signs the text, with RSA, on both platforms", asyn
       const keys = new kit.DeviceKeys(app(service), wrapperKey(wrapper, phone, protection));
       assert.equal((await keys.enable("alice", "Phone", "Enable")).step, "done");
       const [{ keys: [key], posture }] = service.named("completeBinding");
-      assert.deepEqual([key.protection, key.signature_form], [`KEY_PROTECTION_${protection}`, "BASE64URL_TEXT"]);
+      assert.deepEqual([key.protection, key.signature_form], [`KEY_PROTECTION_${protection}`, "SIGNATURE_FORM_BASE64URL_TEXT"]);
       assert.equal(posture.domain_state, answers.domain_state ?? "");
       assert.equal((await keys.login()).step, "done");
       assert.deepEqual(wrapper.prompts, ["Enable", "Log in"]);

@@ -94,13 +94,13 @@ export class Service {
   }
 }
 
-async function verifies({ public_key }, input, signature, form = "RAW") {
+async function verifies({ public_key }, input, signature, form = "SIGNATURE_FORM_RAW") {
   const key = bytes(public_key);
   const isRSA = key[0] === 0x30;
   const algorithm = isRSA ? { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" } : { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
   const imported = await subtle.importKey(isRSA ? "spki" : "raw", key, algorithm, false, ["verify"]);
-  assert.match(form, /^(RAW|BASE64URL_TEXT)$/);
-  return subtle.verify(algorithm, imported, bytes(signature), form === "RAW" ? input : Buffer.from(base64url(input)));
+  assert.match(form, /^SIGNATURE_FORM_(RAW|BASE64URL_TEXT)$/);
+  return subtle.verify(algorithm, imported, bytes(signature), form === "SIGNATURE_FORM_RAW" ? input : Buffer.from(base64url(input)));
 }
 
 /** A phone whose key a finger unlocks. */
