@@ -10,6 +10,8 @@ public final class Answer {
   /** Of BeginBinding and BeginEvaluation: {@code ticket} or {@code evaluation}, which the backend may keep itself. */
   public byte[] handle = {};
   public byte[] signingInput = {};
+  /** {@code expires_at}, in seconds since 1970. */
+  public long expiresAt;
   /** {@code denial.reason}, empty without a denial. */
   public String denial = "";
   /** {@code retry_after} of the answer or of its denial, in seconds. */

@@ -5,6 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /** The service's encoding: fields, each of them a length in four bytes, big-endian, and that many bytes. */
@@ -25,9 +26,9 @@ final class Fields {
       rest.get(field);
       fields.add(field);
     }
-    KitException.require(!fields.isEmpty() && (!rest.hasRemaining() || fields.size() >= count), "truncated");
-    KitException.require(text(fields.get(0)).equals(tag), "wrong-tag");
-    KitException.require(!rest.hasRemaining(), "leftover-bytes");
+    KitException.require(!fields.isEmpty(), "truncated");
+    KitException.require(Arrays.equals(fields.get(0), tag.getBytes(StandardCharsets.UTF_8)), "wrong-tag");
+    KitException.require(!rest.hasRemaining(), fields.size() < count ? "truncated" : "leftover-bytes");
     KitException.require(fields.size() == count, "field-count");
     return fields;
   }

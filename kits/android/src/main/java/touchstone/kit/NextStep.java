@@ -1,6 +1,7 @@
 package touchstone.kit;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -55,16 +56,16 @@ public final class NextStep {
   /** After BeginEvaluation and CanEvaluatePolicy; also after a denial of BeginBinding. */
   public static NextStep afterBegin(Answer answer) {
     NextStep next = answer.denial.isEmpty()
-        ? first(answer.factors, "prompt", answer.factors.contains("FACTOR_PRIMARY") ? LOG_IN : unlessChanged(answer, LOG_IN))
+        ? first(answer.factors, "prompt", answer.factors.isEmpty() ? unlessChanged(answer, LOG_IN) : LOG_IN)
         : because(answer.denial, answer.retryAfter);
     return next.with(answer);
   }
 
   /** After SubmitAttempt. {@code factor}: of the attempt. {@code languages}: of the call, as in Accept-Language. */
   public static NextStep afterSubmit(Answer answer, String factor, String languages) {
-    NextStep next = answer.denial.isEmpty() ? afterOutcome(answer, factor) : because(answer.denial, answer.retryAfter);
-    boolean wantsChinese = languages.split("[,;]")[0].trim().matches("zh(-CN|-SG|-Hans(-.*)?)?");
-    boolean isReadable = answer.messageLocale.equals(wantsChinese ? "zh-Hans" : "en")
+    boolean isDenied = answer.outcome.equals("OUTCOME_FAILED") && !answer.denial.isEmpty();
+    NextStep next = isDenied ? because(answer.denial, answer.retryAfter) : afterOutcome(answer, factor);
+    boolean isReadable = answer.messageLocale.equals(served(languages))
         && Texts.problem(answer.messageText, MOST_MESSAGE_BYTES) == null;
     next.message = isReadable ? answer.messageText : null;
     return next.with(answer);
@@ -129,6 +130,13 @@ public final class NextStep {
     NextStep next = new NextStep(STEPS.getOrDefault(reason, LOG_IN), null);
     next.seconds = next.step.equals("wait") ? seconds(retryAfter) : 0;
     return next;
+  }
+
+  /** The service's language for the first one that was asked for. */
+  private static String served(String languages) {
+    List<String> parts = List.of(languages.split("[,;]")[0].trim().toLowerCase(Locale.ROOT).split("-"));
+    boolean isTraditional = !parts.contains("hans") && !Collections.disjoint(parts, List.of("hant", "tw", "hk", "mo"));
+    return parts.get(0).equals("zh") && !isTraditional ? "zh-Hans" : "en";
   }
 
   /** The step with the first factor that the kit knows, or else the other step. */

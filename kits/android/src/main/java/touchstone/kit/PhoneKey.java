@@ -34,7 +34,7 @@ public final class PhoneKey {
   }
 
   public static PhoneKey read(byte[] key) {
-    KitException.require(!new String(key, StandardCharsets.ISO_8859_1).startsWith("-----BEGIN"), "pem");
+    KitException.require(!new String(key, StandardCharsets.ISO_8859_1).startsWith("-----BEGIN "), "pem");
     if (isPoint(key)) {
       return ofPoint(key, "x963");
     }
@@ -74,8 +74,7 @@ public final class PhoneKey {
     }
     boolean isOnCurve = x.compareTo(PRIME) < 0 && y.compareTo(PRIME) < 0 && y.multiply(y).mod(PRIME).equals(square);
     KitException.require(isOnCurve, "not-on-curve");
-    byte[] uncompressed = {4};
-    uncompressed = Arrays.copyOf(uncompressed, 65);
+    byte[] uncompressed = Arrays.copyOf(new byte[] {4}, 65);
     System.arraycopy(Signatures.join(x, y), 0, uncompressed, 1, 64);
     return new PhoneKey("P256", isCompressed(point) ? form + "-compressed" : form, 256, P256, uncompressed);
   }
@@ -85,9 +84,9 @@ public final class PhoneKey {
     BigInteger modulus = numbers.integer();
     BigInteger exponent = numbers.integer();
     numbers.end();
+    KitException.require(modulus.testBit(0), "rsa-even");
     KitException.require(modulus.bitLength() >= 2048, "rsa-too-small");
     KitException.require(modulus.bitLength() <= 4096, "rsa-too-large");
-    KitException.require(modulus.testBit(0), "rsa-even");
     KitException.require(exponent.equals(BigInteger.valueOf(65537)), "rsa-exponent");
     return new PhoneKey("RSA", form, modulus.bitLength(), RSA, pkcs1);
   }

@@ -1,93 +1,85 @@
 package touchstone.kit;
 
-/** What a platform's answer to a prompt means, and which LAError the app reports to the service; {@code send} is null for nothing. */
+import java.util.HashMap;
+import java.util.Map;
+
+/** What a platform's answer to a prompt means, and which LAError the app reports to the service. */
 public final class PlatformError {
+  /** For each kind of code: the LAError to report, or what the code means if nothing is reported. Others are -6. */
+  private static final Map<String, String> CODES = codes(
+      "LAError 0:success",
+      "OSStatus 0:success -25300:key-gone -26275:key-gone -25299:retry -25293:-1 -128:-2 -25308:-1004",
+      "TKError -2:retry -3:retry -4:-2 -5:-1 -6:key-gone -9:retry",
+      // BiometricPrompt: 2 unable to process, 3 timeout, 5 canceled, 7 and 9 lockouts, 10 user canceled, 11 no biometrics,
+      // 13 negative button, 14 no device credential.
+      "prompt 2:-4 3:-4 5:-4 7:-8 9:-8 10:-2 11:-7 13:-2 14:-5",
+      // SignatureException: "Key user not authenticated".
+      "exception KeyPermanentlyInvalidatedException:key-gone UnrecoverableKeyException:key-gone KeyNotFound:key-gone"
+          + " UserNotAuthenticatedException:retry SignatureException:retry");
+  private static final Map<String, String> MEANINGS = codes(
+      "LAError -1:failure -2:cancel -3:fallback -4:cancel -5:no-passcode -7:not-enrolled -8:lockout -9:cancel -10:retry");
+
+  /** Null if nothing is reported. */
   public final Integer send;
   /** One of success, failure, cancel, fallback, lockout, unavailable, not-enrolled, no-passcode, key-gone, retry. */
   public final String means;
 
-  private PlatformError(Integer send, String means) {
-    this.send = send;
-    this.means = means;
+  private PlatformError(String answer) {
+    boolean isReported = answer.matches("-\\d+");
+    send = isReported ? Integer.valueOf(answer) : null;
+    means = isReported ? MEANINGS.getOrDefault("LAError " + answer, "unavailable") : answer;
   }
 
-  /** An LAError. A code that nobody knows is reported as it is. */
+  /** A code of LocalAuthentication. An unknown one is reported as it is. {@code closedByApp}: by {@code invalidate}. */
   public static PlatformError ofLAError(int code, boolean closedByApp) {
-    return code == 0 || code == -9 && closedByApp ? nothing(code == 0 ? "success" : "cancel") : reported(code);
+    return new PlatformError(
+        closedByApp && code == -9 ? "cancel" : CODES.getOrDefault("LAError " + code, Integer.toString(code)));
   }
 
-  /** An OSStatus of Apple's keychain. */
+  /** A status of Apple's keychain. */
   public static PlatformError ofOSStatus(int code) {
-    switch (code) {
-      case 0: return nothing("success");
-      case -25300: // errSecItemNotFound
-      case -26275: return nothing("key-gone"); // errSecDecode
-      case -25299: return nothing("retry"); // errSecDuplicateItem
-      case -25293: return reported(-1); // errSecAuthFailed
-      case -128: return reported(-2); // errSecUserCanceled
-      case -25308: return reported(-1004); // errSecInteractionNotAllowed
-      default: return reported(-6);
-    }
+    return of("OSStatus", code);
+  }
+
+  /** A TKError, which keys of the Secure Enclave answer. */
+  public static PlatformError ofToken(int code) {
+    return of("TKError", code);
   }
 
   /**
    * A code of BiometricPrompt's {@code onAuthenticationError}.
    *
    * @param fallbackButton whether the negative button had {@code fallback_title}.
-   * @param closedByApp whether the app called {@code cancelAuthentication} itself.
+   * @param closedByApp whether the app called {@code cancelAuthentication}.
    */
   public static PlatformError ofPrompt(int code, boolean fallbackButton, boolean closedByApp) {
-    switch (code) {
-      case 5: return closedByApp ? nothing("cancel") : reported(-4); // ERROR_CANCELED
-      case 2: // ERROR_UNABLE_TO_PROCESS
-      case 3: return reported(-4); // ERROR_TIMEOUT
-      case 7: // ERROR_LOCKOUT
-      case 9: return reported(-8); // ERROR_LOCKOUT_PERMANENT
-      case 10: return reported(-2); // ERROR_USER_CANCELED
-      case 11: return reported(-7); // ERROR_NO_BIOMETRICS
-      case 13: return reported(fallbackButton ? -3 : -2); // ERROR_NEGATIVE_BUTTON
-      case 14: return reported(-5); // ERROR_NO_DEVICE_CREDENTIAL
-      default: return reported(-6);
-    }
+    return closedByApp && code == 5 ? new PlatformError("cancel")
+        : fallbackButton && code == 13 ? new PlatformError("-3") : of("prompt", code);
   }
 
   /** BiometricPrompt's {@code onAuthenticationFailed}: the person was not recognised, and the prompt stays. */
   public static PlatformError ofFailure() {
-    return reported(-1);
+    return new PlatformError("-1");
   }
 
-  /** An exception of the Keystore. Android's own are known by their names, so that every JVM can load this class. */
+  /** An exception of the Keystore, by its name, so that every JVM can load this class. */
   public static PlatformError ofException(Throwable error) {
-    return ofException(error.getClass().getSimpleName());
+    return of("exception", error.getClass().getSimpleName());
   }
 
-  static PlatformError ofException(String name) {
-    switch (name) {
-      case "KeyPermanentlyInvalidatedException":
-      case "UnrecoverableKeyException":
-      case "KeyNotFound": return nothing("key-gone");
-      case "UserNotAuthenticatedException":
-      case "SignatureException": return nothing("retry"); // "Key user not authenticated"
-      default: return reported(-6);
+  static PlatformError of(String kind, Object code) {
+    return new PlatformError(CODES.getOrDefault(kind + " " + code, "-6"));
+  }
+
+  private static Map<String, String> codes(String... lines) {
+    Map<String, String> codes = new HashMap<>();
+    for (String line : lines) {
+      String[] words = line.split(" ");
+      for (int i = 1; i < words.length; i++) {
+        String[] pair = words[i].split(":");
+        codes.put(words[0] + " " + pair[0], pair[1]);
+      }
     }
-  }
-
-  private static PlatformError nothing(String means) {
-    return new PlatformError(null, means);
-  }
-
-  private static PlatformError reported(int code) {
-    switch (code) {
-      case -1: return new PlatformError(code, "failure");
-      case -2:
-      case -4:
-      case -9: return new PlatformError(code, "cancel");
-      case -3: return new PlatformError(code, "fallback");
-      case -5: return new PlatformError(code, "no-passcode");
-      case -7: return new PlatformError(code, "not-enrolled");
-      case -8: return new PlatformError(code, "lockout");
-      case -10: return new PlatformError(code, "retry");
-      default: return new PlatformError(code, "unavailable");
-    }
+    return codes;
   }
 }

@@ -6,12 +6,9 @@ import java.util.regex.Pattern;
 /** Judges a text that a person reads: all of it must be seen, in its order. */
 final class Texts {
   private static final Pattern REORDERS = Pattern.compile("[\\u061C\\u200E\\u200F\\u202A-\\u202E\\u2066-\\u2069]");
-  /** Joiners are hidden where they join nothing, and tags where no flag is before them. */
   private static final Pattern HIDDEN = Pattern.compile(
-      "[\\p{Cc}\\p{Co}\\p{Cs}\\p{Zl}\\p{Zp}\\u034F\\u115F\\u1160\\u17B4\\u17B5\\u180B-\\u180F\\u2800\\u3164\\uFFA0]"
-          + "|[\\p{Cf}&&[^\\u200C\\u200D\\x{E0020}-\\x{E007F}]]"
-          + "|(?<![^\\x00-\\x7F])[\\u200C\\u200D]|[\\u200C\\u200D](?![^\\x00-\\x7F])"
-          + "|(?<![\\x{1F3F4}\\x{E0020}-\\x{E007F}])[\\x{E0020}-\\x{E007F}]");
+      "[\\x00-\\x1F\\x7F-\\x9F\\u00AD\\u034F\\u115F\\u1160\\u17B4\\u17B5\\u180E\\u200B\\u2028\\u2029\\u2060-\\u2064"
+          + "\\u206A-\\u206F\\u2800\\u3164\\uFEFF\\uFFA0\\uFFF9-\\uFFFB]");
 
   private Texts() {}
 
