@@ -79,6 +79,9 @@ python := $(python_environment_bin)/python
 clients := .build-clients
 go_packages := $(clients)/go/fetched
 
+# The output of `make kits`.
+kits := .build-kits
+
 # Tests that start services mostly wait for them, so several run at a time: so many follow.
 pytest_services := $(python) -m pytest --dist worksteal --numprocesses
 
@@ -132,6 +135,12 @@ test-acceptance: debug-load $(python_environment)/installed ## Run the tests by 
 test-clients: debug clients $(go_packages) ## Log in with the Python and the Go client, as other programs install them
 	@deploy/install-packages go
 	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/ClientPackages
+
+# Each kit has a runner of its own for the vectors in Tests/Vectors/kit, which a script has written.
+.PHONY: test-kits
+test-kits: debug kits $(python_environment)/installed ## Decide the vectors by each kit, and play the kits as apps install them
+	Tests/Vectors/kit/generate.py --check
+	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Kits
 
 .PHONY: test-store
 test-store: debug-load $(python_environment)/installed ## Run those of them that the store matters to on PostgreSQL
@@ -309,6 +318,11 @@ endif
 clients: $(python_environment)/installed ## Build Python's wheel and the archive of the Go module: .build-clients
 	@clients/build $(python) $(clients)
 
+.PHONY: kits
+kits: ## Build what apps install of the kits: .build-kits
+	@deploy/install-packages kits
+	@kits/web/build $(kits)
+
 .PHONY: format
 format: ## Format the Swift sources
 	swift format format --in-place --recursive Package.swift Sources Tests
@@ -363,5 +377,5 @@ $(python_environment)/linters: .ci/requirements.txt $(python_environment)/instal
 
 .PHONY: clean
 clean: ## Remove what was built; data stays
-	rm -rf .build .build-interop .build-sanitized .build-image .build-deb .build-release .build-docs .build-baseline $(clients) $(crypto_mb) $(attestation_peers) $(manifest_checkers) \
+	rm -rf .build .build-interop .build-sanitized .build-image .build-deb .build-release .build-docs .build-baseline $(clients) $(kits) $(crypto_mb) $(attestation_peers) $(manifest_checkers) \
 	  $(python_environment)
