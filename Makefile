@@ -130,9 +130,9 @@ test-generator: $(python_environment)/installed ## Run the tests of Protos/gener
 test-acceptance: debug-load $(python_environment)/installed ## Run the tests by stock gRPC clients alone
 	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(pytest_services) 4 Tests/Acceptance
 
-# `make test` leaves it out, because it needs Go.
+# `make test` leaves it out, because it needs Go and Java.
 .PHONY: test-clients
-test-clients: debug clients $(go_packages) ## Log in with the Python and the Go client, as other programs install them
+test-clients: debug clients $(go_packages) ## Log in with the clients for Python, Go and Java, as other programs install them
 	@deploy/install-packages go
 	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/ClientPackages
 
@@ -315,13 +315,15 @@ else
 endif
 
 .PHONY: clients
-clients: $(python_environment)/installed ## Build Python's wheel and the archive of the Go module: .build-clients
+clients: $(python_environment)/installed ## Build Python's wheel, the archive of the Go module, and Java's jar: .build-clients
+	@deploy/install-packages java
 	@clients/build $(python) $(clients)
 
 .PHONY: kits
 kits: ## Build what apps install of the kits: .build-kits
 	@deploy/install-packages kits
 	@kits/web/build $(kits)
+	@kits/android/build $(kits)
 
 .PHONY: format
 format: ## Format the Swift sources

@@ -71,11 +71,6 @@ public final class AndroidKeys implements Keys {
   }
 
   @Override
-  public boolean has(String alias) throws GeneralSecurityException {
-    return store().containsAlias(alias);
-  }
-
-  @Override
   public Signature signature(String alias) throws GeneralSecurityException {
     PrivateKey key = (PrivateKey) store().getKey(alias, null);
     if (key == null) {

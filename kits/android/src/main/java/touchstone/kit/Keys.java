@@ -15,8 +15,6 @@ public interface Keys {
   /** Makes a key on P-256 for signatures with SHA-256, in place of an earlier one of the alias. */
   Made make(String alias, String kind, byte[] attestationChallenge) throws GeneralSecurityException;
 
-  boolean has(String alias) throws GeneralSecurityException;
-
   /** A signature that was initialised with the key, for the prompt. Throws {@link KeyNotFound} if there is no key. */
   Signature signature(String alias) throws GeneralSecurityException;
 

@@ -34,11 +34,6 @@ public class SoftwareKeys implements Keys {
   }
 
   @Override
-  public boolean has(String alias) {
-    return pairs.containsKey(alias);
-  }
-
-  @Override
   public Signature signature(String alias) throws GeneralSecurityException {
     KeyPair pair = pairs.get(alias);
     if (pair == null) {

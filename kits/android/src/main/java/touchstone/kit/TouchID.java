@@ -2,10 +2,13 @@ package touchstone.kit;
 
 import java.io.IOException;
 import java.security.GeneralSecurityException;
+import java.security.ProviderException;
 import java.security.Signature;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.UUID;
 
 /**
@@ -16,6 +19,9 @@ public final class TouchID {
   /** How long an answer serves whose time cannot be right, in seconds: the service's default. */
   private static final long USUAL_SECONDS = 120;
   private static final long MOST_SECONDS = 600;
+  /** In one evaluation: three failures, and every other factor. A backend that lies prompts no more often. */
+  private static final int MOST_PROMPTS = 8;
+  private static final List<String> KINDS = List.of(Keys.BIOMETRY, Keys.DEVICE_OWNER);
 
   private final String application;
   private final Backend backend;
@@ -38,15 +44,13 @@ public final class TouchID {
   /** The state on this phone. Calls nothing. {@code profile}: who is logged in; null if nobody is. */
   public Status status(String profile) {
     List<String> found = new ArrayList<>();
-    for (String kind : List.of(Keys.BIOMETRY, Keys.DEVICE_OWNER)) {
+    for (String kind : KINDS) {
       try {
-        if (keys.has(alias(kind))) {
-          // Also a key that is there may be dead: Android says so when it is to sign.
-          keys.signature(alias(kind));
-          found.add(kind);
-        }
-      } catch (GeneralSecurityException dead) {
-        if (!PlatformError.ofException(dead).means.equals("key-gone")) {
+        // A key that is there may be dead, too. Android says so when it is to sign.
+        keys.signature(alias(set(), kind));
+        found.add(kind);
+      } catch (GeneralSecurityException | ProviderException error) {
+        if (!PlatformError.ofException(error).means.equals("key-gone")) {
           found.add(kind);
         }
       }
@@ -54,8 +58,12 @@ public final class TouchID {
     return Status.of(kept(), phone.installation(), found, profile);
   }
 
-  /** Binds this phone to the person whom the app just logged in by other means. Prompts once for each key. */
-  public NextStep enable(String profile) throws IOException {
+  /**
+   * Binds this phone to the person whom the app just logged in by other means. Prompts once for each key.
+   *
+   * @param title of these prompts.
+   */
+  public NextStep enable(String profile, String title) throws IOException {
     return answered(() -> {
       Answer ticket = backend.beginBinding(device(), posture());
       if (!ticket.denial.isEmpty()) {
@@ -63,43 +71,38 @@ public final class TouchID {
       }
       SigningInput binding = SigningInput.ofBinding(ticket.signingInput, application, profile, device(), null);
       // The present keys stay until the new ones are bound.
-      String before = set();
-      phone.put("keys", before.equals("a") ? "b" : "a");
-      NextStep next = null;
       try {
-        next = bind(ticket, binding, profile);
+        ticket.localizedReason = title;
+        return bind(ticket, binding, profile, otherSet());
       } finally {
-        boolean isBound = next != null && next.step.equals("done");
-        String current = isBound ? set() : before;
-        phone.put("keys", current.equals("a") ? "b" : "a");
-        deleteKeys();
-        phone.put("keys", current);
+        deleteKeys(otherSet());
       }
-      return next;
     });
   }
 
-  private NextStep bind(Answer ticket, SigningInput binding, String profile) throws IOException, GeneralSecurityException {
+  private NextStep bind(Answer ticket, SigningInput binding, String profile, String set)
+      throws IOException, GeneralSecurityException {
     List<Backend.BoundKey> bound = new ArrayList<>();
     for (String kind : keys.kinds()) {
-      Keys.Made made = keys.make(alias(kind), kind, Signatures.sha256(binding.bytes));
-      boolean isBiometric = kind.equals(Keys.BIOMETRY);
-      Object result = prompt(new Phone.Request(factor(kind), ticket, null), binding.bytes, seconds(ticket), () -> true);
-      if (!(result instanceof byte[])) {
+      Keys.Made made = keys.make(alias(set, kind), kind, Signatures.sha256(binding.bytes));
+      Phone.Request request = new Phone.Request(factor(kind), ticket, null);
+      Object result = prompt(request, alias(set, kind), binding.bytes, seconds(ticket), () -> true);
+      if (result instanceof PlatformError) {
         return NextStep.afterPrompt(((PlatformError) result).means, false, factor(kind), List.of());
       }
       Backend.BoundKey key = new Backend.BoundKey();
       key.publicKey = PhoneKey.read(made.publicKey).spki;
-      key.protection = isBiometric ? "KEY_PROTECTION_BIOMETRY_CURRENT_SET" : "KEY_PROTECTION_DEVICE_PASSCODE";
+      key.protection = kind.equals(Keys.BIOMETRY) ? "KEY_PROTECTION_BIOMETRY_CURRENT_SET" : "KEY_PROTECTION_DEVICE_PASSCODE";
       key.signature = (byte[]) result;
       key.certificateChain = made.certificates;
       bound.add(key);
     }
     Answer answer = backend.completeBinding(ticket.handle, bound, posture());
-    phone.put("binding", answer.bindingId);
+    phone.put("keys", set);
     phone.put("profile", profile);
     phone.put("installation", phone.installation());
     phone.put("made", String.join(" ", keys.kinds()));
+    phone.put("binding", answer.bindingId);
     return NextStep.afterBinding(answer);
   }
 
@@ -116,6 +119,7 @@ public final class TouchID {
   /** The same by another policy. {@code transaction}: null if the policy is for logins. */
   public NextStep evaluate(String policy, Transaction transaction) throws IOException {
     return answered(() -> {
+      open = null;
       Status.Kept kept = kept();
       KitException.require(kept != null, "not-enabled");
       Answer begun = backend.beginEvaluation(policy, kept.bindingId, posture(), transaction);
@@ -160,45 +164,49 @@ public final class TouchID {
     for (String name : List.of("binding", "profile", "installation", "made")) {
       phone.put(name, null);
     }
-    deleteKeys();
+    deleteKeys("a");
+    deleteKeys("b");
   }
 
   /** Prompts as long as a key of this phone can serve. */
-  private NextStep goOn(NextStep first, List<String> factors) throws IOException, GeneralSecurityException {
+  private NextStep goOn(NextStep first, List<String> factors) throws IOException {
     NextStep next = first;
-    List<String> others = factors;
+    List<String> left = new ArrayList<>(factors);
+    Set<String> dead = new HashSet<>();
     String again = null;
-    boolean isDead = false;
-    while (kind(next.factor) != null && !next.step.equals("open-settings")) {
+    for (int count = 0; count < MOST_PROMPTS && kind(next.factor) != null && !next.step.equals("open-settings"); count++) {
       String factor = next.factor;
       NextStep[] reported = new NextStep[1];
-      Object result = prompt(new Phone.Request(factor, open, shown), input.bytes, seconds(open), () -> {
+      Phone.Request request = new Phone.Request(factor, open, shown);
+      Object result = prompt(request, alias(set(), kind(factor)), input.bytes, seconds(open), () -> {
         reported[0] = report(-1, factor);
         return reported[0].step.equals("try-again");
       });
+      String means = result instanceof PlatformError ? ((PlatformError) result).means : "success";
+      if (means.equals("success") || means.equals("lockout")) {
+        phone.put("locked", means.equals("lockout") ? "yes" : null);
+      }
+      left.remove(factor);
       if (result instanceof byte[]) {
-        phone.put("locked", null);
         next = submit(proof(factor, (byte[]) result, null));
+      } else if (means.equals("failure")) {
+        next = reported[0];
       } else {
-        PlatformError error = (PlatformError) result;
-        if (error.means.equals("lockout")) {
-          phone.put("locked", "yes");
-        }
-        List<String> left = new ArrayList<>(others);
-        left.remove(factor);
-        next = reported[0] != null && error.means.equals("failure") ? reported[0]
-            : error.send != null ? report(error.send, factor)
-            : NextStep.afterPrompt(error.means, factor.equals(again), factor, left);
-        isDead |= next.step.equals("bind-again") && next.answer == null;
-        again = factor;
+        Integer send = ((PlatformError) result).send;
+        next = send != null ? report(send, factor) : NextStep.afterPrompt(means, factor.equals(again), factor, left);
       }
-      others = next.answer == null ? others : next.answer.nextFactors;
-      if (factor.equals(next.factor) && next.step.equals("bind-again")) {
-        break;
+      if (means.equals("cancel")) {
+        return next;
       }
+      if (next.answer == null && next.step.equals("bind-again")) {
+        dead.add(factor);
+      }
+      left = next.answer == null ? left : new ArrayList<>(next.answer.nextFactors);
+      left.removeAll(dead);
+      again = factor;
     }
-    // Logged in by another key, though the one of biometrics is dead: the app binds this phone again.
-    if (isDead && next.step.equals("done")) {
+    // Logged in by another key, though one is dead: the app binds this phone again.
+    if (!dead.isEmpty() && next.step.equals("done")) {
       next.notices.add("bind-again");
     }
     return next;
@@ -227,35 +235,37 @@ public final class TouchID {
   }
 
   /** The signature, or a PlatformError. */
-  private Object prompt(Phone.Request request, byte[] message, long seconds, Failure failure) throws IOException {
+  private Object prompt(Phone.Request request, String alias, byte[] message, long seconds, Failure failure) throws IOException {
+    boolean isOpen = false;
     try {
+      Signature signature = keys.signature(alias);
       Phone.Events events = new Phone.Events(request.isFallbackButton);
-      phone.show(request, keys.signature(alias(kind(request.factor))), events);
+      isOpen = true;
+      phone.show(request, signature, events);
       for (;;) {
         Object event = events.next(seconds);
         if (event instanceof Signature) {
+          isOpen = false;
           ((Signature) event).update(message);
           return ((Signature) event).sign();
         }
         if (event == null) {
-          phone.close();
-          return PlatformError.ofLAError(-4, true);
+          return PlatformError.ofLAError(-9, true);
         }
-        if (!((PlatformError) event).means.equals("failure")) {
-          return event;
-        }
-        if (!failure.isPromptKept()) {
-          phone.close();
+        isOpen = ((PlatformError) event).means.equals("failure");
+        if (!isOpen || !failure.isPromptKept()) {
           return event;
         }
       }
-    } catch (GeneralSecurityException error) {
-      phone.close();
+    } catch (GeneralSecurityException | ProviderException error) {
       return PlatformError.ofException(error);
     } catch (InterruptedException interrupted) {
-      phone.close();
       Thread.currentThread().interrupt();
       return PlatformError.ofLAError(-9, true);
+    } finally {
+      if (isOpen) {
+        phone.close();
+      }
     }
   }
 
@@ -268,7 +278,7 @@ public final class TouchID {
       return flow.run();
     } catch (KitException refusal) {
       return NextStep.afterRefusal(refusal);
-    } catch (GeneralSecurityException noKeys) {
+    } catch (GeneralSecurityException | ProviderException noKeys) {
       return NextStep.afterRefusal(new KitException("keys-unavailable", noKeys));
     } catch (Backend.CallFailed failed) {
       return NextStep.afterFailure(failed.status, failed.reason, failed.retryAfter);
@@ -303,20 +313,25 @@ public final class TouchID {
     return seconds >= 1 && seconds <= MOST_SECONDS ? seconds : USUAL_SECONDS;
   }
 
+  /** Two sets of keys take turns. */
   private String set() {
     return phone.get("keys") == null ? "a" : phone.get("keys");
   }
 
-  private String alias(String kind) {
-    return "touchstone." + application + "." + set() + "." + kind;
+  private String otherSet() {
+    return set().equals("a") ? "b" : "a";
   }
 
-  private void deleteKeys() {
-    for (String kind : List.of(Keys.BIOMETRY, Keys.DEVICE_OWNER)) {
+  private String alias(String set, String kind) {
+    return "touchstone." + application + "." + set + "." + kind;
+  }
+
+  private void deleteKeys(String set) {
+    for (String kind : KINDS) {
       try {
-        keys.delete(alias(kind));
-      } catch (GeneralSecurityException gone) {
-        // A key that cannot be deleted is made anew under the same name, or never used.
+        keys.delete(alias(set, kind));
+      } catch (GeneralSecurityException stays) {
+        // A key that cannot be deleted is replaced by the next one of its name.
       }
     }
   }

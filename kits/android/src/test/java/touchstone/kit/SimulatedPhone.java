@@ -35,10 +35,11 @@ public class SimulatedPhone extends SoftwareKeys implements Phone {
 
   @Override
   public Signature signature(String alias) throws GeneralSecurityException {
-    if (isInvalidated && alias.endsWith("." + BIOMETRY) && has(alias)) {
+    Signature signature = super.signature(alias);
+    if (isInvalidated && alias.endsWith("." + BIOMETRY)) {
       throw new KeyPermanentlyInvalidatedException();
     }
-    return super.signature(alias);
+    return signature;
   }
 
   /** Android's has this name. */

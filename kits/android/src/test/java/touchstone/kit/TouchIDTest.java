@@ -29,6 +29,7 @@ final class TouchIDTest {
     final List<BoundKey> bound = new ArrayList<>();
     final List<Posture> postures = new ArrayList<>();
     IOException failure;
+    IOException reportFailure;
     String device;
     String revoked;
 
@@ -81,7 +82,10 @@ final class TouchIDTest {
     }
 
     @Override
-    public Answer submitAttempt(byte[] handle, Proof proof, Posture posture) {
+    public Answer submitAttempt(byte[] handle, Proof proof, Posture posture) throws IOException {
+      if (reportFailure != null) {
+        throw reportFailure;
+      }
       proofs.add(proof);
       postures.add(posture);
       if (!answers.isEmpty()) {
@@ -116,7 +120,7 @@ final class TouchIDTest {
   }
 
   private void enable() throws IOException {
-    check("done", touchID.enable("anna").step, "enable");
+    check("done", touchID.enable("anna", "Set up").step, "enable");
     phone.shown.clear();
   }
 
@@ -162,7 +166,7 @@ final class TouchIDTest {
 
   void testATicketOfAnotherPersonBindsNothing() throws IOException {
     backend.profile = "mallory";
-    NextStep next = touchID.enable("anna");
+    NextStep next = touchID.enable("anna", "Set up");
     check("stop other-profile", next.step + " " + next.refusal.getCode(), "enable");
     check("not-enabled []", touchID.status("anna").status + " " + touchID.status("anna").forget, "status");
   }
@@ -170,18 +174,18 @@ final class TouchIDTest {
   void testAFailedBindingLeavesThePresentOne() throws IOException {
     enable();
     backend.failure = new Backend.CallFailed("UNAVAILABLE", "", 2.5);
-    NextStep next = touchID.enable("anna");
+    NextStep next = touchID.enable("anna", "Set up");
     check("wait 3", next.step + " " + next.seconds, "enable");
     backend.failure = new IOException("no network");
     try {
-      touchID.enable("anna");
+      touchID.enable("anna", "Set up");
       throw new AssertionError("no IOException");
     } catch (IOException expected) {
       check("no network", expected.getMessage(), "error");
     }
     backend.failure = null;
     phone.person.add("10");
-    check("stay", touchID.enable("anna").step, "canceled");
+    check("stay", touchID.enable("anna", "Set up").step, "canceled");
     check("ready", touchID.status("anna").status, "status");
     check("done", touchID.login().step, "login by the present keys");
   }
@@ -250,7 +254,7 @@ final class TouchIDTest {
     NextStep next = touchID.login();
     check("done [bind-again]", next.step + " " + next.notices, "login");
     check(List.of(OWNER), List.of(backend.proofs.get(0).factor), "factor");
-    check("done", touchID.enable("anna").step, "bound again");
+    check("done", touchID.enable("anna", "Set up").step, "bound again");
     check("ready", touchID.status("anna").status, "status after");
     check("done []", touchID.login().step + " " + touchID.login().notices, "login after");
   }
@@ -293,6 +297,30 @@ final class TouchIDTest {
     check("not-enabled", touchID.status("anna").status, "status");
     NextStep next = touchID.login();
     check("stop not-enabled", next.step + " " + next.refusal.getCode(), "login");
+  }
+
+  void testABackendThatLiesAboutFailuresPromptsAFewTimesOnly() throws IOException {
+    enable();
+    for (int i = 0; i < 100; i++) {
+      backend.answers.add(answer("TRY_AGAIN", -1, FINGER));
+    }
+    check("try-again", touchID.login().step, "login");
+    check(8, phone.shown.size(), "prompts");
+    phone.person.add("10");
+    touchID.login();
+    check(9, phone.shown.size(), "prompts after a cancel");
+  }
+
+  void testAReportThatFailsTakesThePromptAway() throws IOException {
+    enable();
+    phone.person.addAll(List.of("wrong", "nothing"));
+    backend.reportFailure = new IOException("no network");
+    try {
+      touchID.login();
+      throw new AssertionError("no IOException");
+    } catch (IOException expected) {
+      check(1, phone.closed, "closed");
+    }
   }
 
   void testADenialIsAStep() throws IOException {
