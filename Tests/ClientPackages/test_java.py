@@ -3,11 +3,12 @@
 import os
 import re
 import shutil
-import subprocess
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from conftest import PACKAGES, PROGRAM_SECONDS, ROOT, code_of
+from conftest import PACKAGES, ROOT, code_of
+from support import java
+from support.java import run
 
 SOURCES = ROOT / "clients/java"
 README = SOURCES / "README.md"
@@ -67,12 +68,6 @@ public final class Login {
 """
 
 
-def run(*command, **options):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PROGRAM_SECONDS, check=False, **options)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def jar():
     jars = sorted(PACKAGES.glob("touchstone-client-*.jar"))
@@ -82,37 +77,33 @@ def jar():
 
 
 @pytest.fixture(scope="module")
-def libraries():
-    """Debian's jars, with those of gRPC and what it needs."""
-    return run(SOURCES / "classpath").strip()
+def command(tmp_path_factory):
+    return java.program(tmp_path_factory.mktemp("library"))
 
 
 @pytest.fixture(scope="module")
-def tests(jar, libraries, tmp_path_factory):
+def tests(jar, tmp_path_factory):
     """The classpath of its own tests."""
-    classes = tmp_path_factory.mktemp("tests")
-    path = f"{jar}:{libraries}:/usr/share/java/junit4.jar:/usr/share/java/hamcrest-core.jar"
-    sources = sorted(SOURCES.glob("src/test/java/touchstone/*.java"))
-    run("javac", "--release", "11", "-Xlint:all,-processing", "-Werror", "-classpath", path, "-d", classes, *sources)
-    return f"{classes}:{path}"
+    path = f"{jar}:{java.libraries()}:/usr/share/java/junit4.jar:/usr/share/java/hamcrest-core.jar"
+    return java.compiled(tmp_path_factory.mktemp("tests"), path, *SOURCES.glob("src/test/java/touchstone/*.java"))
 
 
-def test_its_own_tests_pass(tests):
-    assert "OK (" in run("java", "-classpath", tests, "org.junit.runner.JUnitCore", "touchstone.ClientTest")
+def test_its_own_tests_pass(command, tests):
+    assert "OK (" in run(*command, "-classpath", tests, "org.junit.runner.JUnitCore", "touchstone.ClientTest")
 
 
-def test_it_calls_the_service(tests, shop):
+def test_it_calls_the_service(command, tests, shop):
     settings = [f"-Dtarget={shop.target}", f"-Dauthority={shop.authority.file}", f"-Dkey={shop.key.text}"]
-    assert "OK (" in run("java", *settings, "-classpath", tests, "org.junit.runner.JUnitCore", "touchstone.ServiceTest")
+    assert "OK (" in run(*command, *settings, "-classpath", tests, "org.junit.runner.JUnitCore", "touchstone.ServiceTest")
 
 
-def test_the_login_of_its_readme_runs_with_the_jar_in_an_empty_folder(shop, jar, libraries, tmp_path):
+def test_the_login_of_its_readme_runs_with_the_jar_in_an_empty_folder(shop, jar, command, tmp_path):
     login = code_of(README, "java")
     assert len(login.strip().splitlines()) <= 15
     (tmp_path / "Login.java").write_text(PROGRAM % login)
-    path = f"{jar}:{libraries}"
+    path = f"{jar}:{java.libraries()}"
     run("javac", "-classpath", path, "Login.java", cwd=tmp_path)
-    token, refused, beyond = shop.play(["java", "-classpath", f"{path}:.", "Login"], posture="text", cwd=tmp_path)
+    token, refused, beyond = shop.play([*command, "-classpath", f"{path}:.", "Login"], posture="text", cwd=tmp_path)
     assert shop.caller.introspect(token).active
     assert (refused, beyond) == ("APPLICATION_NOT_GRANTED", "BEYOND_LOG_END")
 

@@ -9,28 +9,16 @@ import subprocess
 import pytest
 from conftest import KITS, ROOT, VECTORS, blocks_of
 from cryptography.hazmat.primitives.serialization import load_der_public_key
+from support import java
 from support.android import BIOMETRIC, PACKAGE, PASSWORD, KeyDescription, Maker
 from support.certificates import Authority
 from support.credentials import Key
+from support.java import compiled, run
 from support.server import Server
 
 KIT = ROOT / "kits/android"
 #: What `make clients` built.
 CLIENTS = ROOT / ".build-clients"
-SECONDS = 300
-
-
-def run(*command, **options):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, **options)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def compiled(directory, path, *sources):
-    directory.mkdir(exist_ok=True)
-    run("javac", "--release", "11", "-Xlint:all,-processing", "-Werror", "-classpath", path, "-d", directory, *sources)
-    return f"{directory}:{path}"
-
 
 @pytest.fixture(scope="module")
 def jar():
@@ -99,10 +87,9 @@ def test_an_app_by_its_readme_enables_logs_in_pays_changes_a_finger_and_recovers
     (relay,) = blocks_of(KIT / "README.md", "java")
     (tmp_path / "Relay.java").write_text(relay)
     (client,) = CLIENTS.glob("touchstone-client-*.jar")
-    libraries = run(ROOT / "clients/java/classpath").strip()
-    path = compiled(tmp_path / "app", f"{tests}:{client}:{libraries}", tmp_path / "Relay.java", KIT / "src/test/service/Shop.java")
+    path = compiled(tmp_path / "app", f"{tests}:{client}:{java.libraries()}", tmp_path / "Relay.java", KIT / "src/test/service/Shop.java")
     program = subprocess.Popen(
-        ["java", "-classpath", path, "Shop", server.address, authority.file],
+        [*java.program(tmp_path / "library"), "-classpath", path, "Shop", server.address, authority.file],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=(tmp_path / "errors").open("w"),
@@ -118,7 +105,7 @@ def test_an_app_by_its_readme_enables_logs_in_pays_changes_a_finger_and_recovers
                 program.stdin.flush()
             else:
                 lines.append(line.strip())
-        assert program.wait(SECONDS) == 0, (tmp_path / "errors").read_text()
+        assert program.wait(java.SECONDS) == 0, (tmp_path / "errors").read_text()
     assert lines == [
         "status: not-enabled",
         "enable: done",

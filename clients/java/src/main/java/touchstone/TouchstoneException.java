@@ -10,10 +10,12 @@ import io.grpc.StatusRuntimeException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * A call without an answer: the service refused it, or the call did not reach it. A policy's decision is never an exception: the
@@ -122,6 +124,10 @@ public class TouchstoneException extends StatusRuntimeException {
    * google.rpc that a program has may be older than ErrorInfo.
    */
   private static final class Details {
+    private static final List<String> KINDS = List.of(
+        "google.rpc.ErrorInfo", "google.rpc.BadRequest", "google.rpc.RetryInfo", "google.rpc.QuotaFailure",
+        "google.rpc.LocalizedMessage");
+
     private String reason = "";
     private final Map<String, String> metadata = new LinkedHashMap<>();
     private final Map<String, String> fields = new LinkedHashMap<>();
@@ -143,12 +149,12 @@ public class TouchstoneException extends StatusRuntimeException {
     }
 
     private void read(UnknownFieldSet status) throws InvalidProtocolBufferException {
-      Map<String, UnknownFieldSet> first = new LinkedHashMap<>();
+      Set<String> read = new HashSet<>();
       for (UnknownFieldSet any : messages(status, 3)) {
-        first.putIfAbsent(text(any, 1), UnknownFieldSet.parseFrom(bytes(any, 2)));
-      }
-      for (Map.Entry<String, UnknownFieldSet> detail : first.entrySet()) {
-        add(detail.getKey().substring(detail.getKey().lastIndexOf('/') + 1), detail.getValue());
+        String type = text(any, 1).substring(text(any, 1).lastIndexOf('/') + 1);
+        if (KINDS.contains(type) && read.add(type)) {
+          add(type, UnknownFieldSet.parseFrom(bytes(any, 2)));
+        }
       }
     }
 
@@ -171,11 +177,8 @@ public class TouchstoneException extends StatusRuntimeException {
             quotas.add(text(violation, 1));
           }
           break;
-        case "google.rpc.LocalizedMessage":
-          text = text(detail, 2);
-          break;
         default:
-          // Another version's.
+          text = text(detail, 2);
       }
     }
 

@@ -65,6 +65,8 @@ public final class TouchID {
    */
   public NextStep enable(String profile, String title) throws IOException {
     return answered(() -> {
+      // Whether biometrics are still locked, the prompts will show: Android's lock may have ended long ago.
+      phone.put("locked", null);
       Answer ticket = backend.beginBinding(device(), posture());
       if (!ticket.denial.isEmpty()) {
         return NextStep.afterBegin(ticket);
