@@ -138,7 +138,7 @@ test-clients: debug clients $(go_packages) ## Log in with the clients for Python
 
 # Each kit has a runner of its own for the vectors in Tests/Vectors/kit, which a script has written.
 .PHONY: test-kits
-test-kits: debug kits $(python_environment)/installed ## Decide the vectors by each kit, and play the kits as apps install them
+test-kits: debug kits clients $(python_environment)/installed ## Decide the vectors by each kit, and play the kits as apps install them
 	Tests/Vectors/kit/generate.py --check
 	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Kits
 
