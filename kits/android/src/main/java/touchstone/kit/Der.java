@@ -1,6 +1,5 @@
 package touchstone.kit;
 
-import java.io.ByteArrayOutputStream;
 import java.math.BigInteger;
 import java.util.Arrays;
 
@@ -50,8 +49,10 @@ final class Der {
   /** A number that is not negative. */
   BigInteger integer() {
     byte[] content = content(INTEGER);
-    require(content.length > 0 && content[0] >= 0 && (content.length == 1 || content[0] != 0 || content[1] < 0));
-    return new BigInteger(content);
+    require(content.length > 0);
+    BigInteger number = new BigInteger(content);
+    require(number.signum() >= 0 && number.toByteArray().length == content.length);
+    return number;
   }
 
   void end() {
@@ -60,23 +61,5 @@ final class Der {
 
   void require(boolean condition) {
     KitException.require(condition, code);
-  }
-
-  /** An element with these contents, one after the other. They are shorter than 64 KiB. */
-  static byte[] element(int tag, byte[]... contents) {
-    int length = Arrays.stream(contents).mapToInt(content -> content.length).sum();
-    ByteArrayOutputStream element = new ByteArrayOutputStream();
-    element.write(tag);
-    if (length >= 0x80) {
-      element.write(length < 0x100 ? 0x81 : 0x82);
-    }
-    if (length >= 0x100) {
-      element.write(length >> 8);
-    }
-    element.write(length);
-    for (byte[] content : contents) {
-      element.write(content, 0, content.length);
-    }
-    return element.toByteArray();
   }
 }

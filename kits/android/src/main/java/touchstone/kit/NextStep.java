@@ -66,7 +66,7 @@ public final class NextStep {
     boolean isDenied = answer.outcome.equals("OUTCOME_FAILED") && !answer.denial.isEmpty();
     NextStep next = isDenied ? because(answer.denial, answer.retryAfter) : afterOutcome(answer, factor);
     boolean isReadable = answer.messageLocale.equals(served(languages))
-        && Texts.problem(answer.messageText, MOST_MESSAGE_BYTES) == null;
+        && Texts.has(answer.messageText, 1, MOST_MESSAGE_BYTES) && Texts.problem(answer.messageText) == null;
     next.message = isReadable ? answer.messageText : null;
     return next.with(answer);
   }

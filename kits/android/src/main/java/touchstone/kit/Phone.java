@@ -63,7 +63,7 @@ public interface Phone {
 
     /** {@code onAuthenticationFailed}. */
     public void failed() {
-      queue.add(PlatformError.ofFailure());
+      queue.add(PlatformError.ofLAError(-1, false));
     }
 
     /** {@code onAuthenticationError}. */

@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
 import java.security.PublicKey;
+import java.security.spec.RSAPublicKeySpec;
 import java.security.spec.X509EncodedKeySpec;
 import java.util.Arrays;
 
@@ -14,6 +15,8 @@ public final class PhoneKey {
   private static final BigInteger B = hex("5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604b");
   private static final byte[] EC = hex("06072a8648ce3d0201").toByteArray();
   private static final byte[] P256 = hex("06072a8648ce3d020106082a8648ce3d030107").toByteArray();
+  /** All before the coordinates in the SubjectPublicKeyInfo of a key on P-256. */
+  private static final byte[] P256_HEAD = hex("3059301306072a8648ce3d020106082a8648ce3d03010703420004").toByteArray();
   private static final byte[] RSA = hex("06092a864886f70d0101010500").toByteArray();
   private static final String NO_KEY = "not-a-key";
 
@@ -26,11 +29,11 @@ public final class PhoneKey {
   /** Of the modulus; 256 for P-256. */
   public final int bits;
 
-  private PhoneKey(String algorithm, String form, int bits, byte[] kind, byte[] key) {
+  private PhoneKey(String algorithm, String form, int bits, byte[] spki) {
     this.algorithm = algorithm;
     this.form = form;
     this.bits = bits;
-    spki = Der.element(Der.SEQUENCE, Der.element(Der.SEQUENCE, kind), Der.element(Der.BIT_STRING, new byte[1], key));
+    this.spki = spki;
   }
 
   public static PhoneKey read(byte[] key) {
@@ -74,9 +77,9 @@ public final class PhoneKey {
     }
     boolean isOnCurve = x.compareTo(PRIME) < 0 && y.compareTo(PRIME) < 0 && y.multiply(y).mod(PRIME).equals(square);
     KitException.require(isOnCurve, "not-on-curve");
-    byte[] uncompressed = Arrays.copyOf(new byte[] {4}, 65);
-    System.arraycopy(Signatures.join(x, y), 0, uncompressed, 1, 64);
-    return new PhoneKey("P256", isCompressed(point) ? form + "-compressed" : form, 256, P256, uncompressed);
+    byte[] spki = Arrays.copyOf(P256_HEAD, P256_HEAD.length + 64);
+    System.arraycopy(Signatures.join(x, y), 0, spki, P256_HEAD.length, 64);
+    return new PhoneKey("P256", isCompressed(point) ? form + "-compressed" : form, 256, spki);
   }
 
   private static PhoneKey ofRSA(byte[] pkcs1, String form) {
@@ -88,7 +91,12 @@ public final class PhoneKey {
     KitException.require(modulus.bitLength() >= 2048, "rsa-too-small");
     KitException.require(modulus.bitLength() <= 4096, "rsa-too-large");
     KitException.require(exponent.equals(BigInteger.valueOf(65537)), "rsa-exponent");
-    return new PhoneKey("RSA", form, modulus.bitLength(), RSA, pkcs1);
+    try {
+      byte[] spki = KeyFactory.getInstance("RSA").generatePublic(new RSAPublicKeySpec(modulus, exponent)).getEncoded();
+      return new PhoneKey("RSA", form, modulus.bitLength(), spki);
+    } catch (GeneralSecurityException refused) {
+      throw new KitException(NO_KEY, refused);
+    }
   }
 
   /** X9.63 uncompressed, 65 bytes, of a key on P-256. */

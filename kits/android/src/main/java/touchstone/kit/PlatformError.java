@@ -36,16 +36,6 @@ public final class PlatformError {
         closedByApp && code == -9 ? "cancel" : CODES.getOrDefault("LAError " + code, Integer.toString(code)));
   }
 
-  /** A status of Apple's keychain. */
-  public static PlatformError ofOSStatus(int code) {
-    return of("OSStatus", code);
-  }
-
-  /** A TKError, which keys of the Secure Enclave answer. */
-  public static PlatformError ofToken(int code) {
-    return of("TKError", code);
-  }
-
   /**
    * A code of BiometricPrompt's {@code onAuthenticationError}.
    *
@@ -57,17 +47,13 @@ public final class PlatformError {
         : fallbackButton && code == 13 ? new PlatformError("-3") : of("prompt", code);
   }
 
-  /** BiometricPrompt's {@code onAuthenticationFailed}: the person was not recognised, and the prompt stays. */
-  public static PlatformError ofFailure() {
-    return new PlatformError("-1");
-  }
-
   /** An exception of the Keystore, by its name, so that every JVM can load this class. */
   public static PlatformError ofException(Throwable error) {
     return of("exception", error.getClass().getSimpleName());
   }
 
-  static PlatformError of(String kind, Object code) {
+  /** Of Apple's keychain ({@code OSStatus}) and Secure Enclave ({@code TKError}), or of an exception's name. */
+  public static PlatformError of(String kind, Object code) {
     return new PlatformError(CODES.getOrDefault(kind + " " + code, "-6"));
   }
 

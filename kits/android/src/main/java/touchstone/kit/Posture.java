@@ -20,8 +20,7 @@ public final class Posture {
 
   private Posture(String platform, String osVersion, String deviceModel) {
     KitException.require(!osVersion.isEmpty(), "no-os-version");
-    boolean areShort = Texts.length(osVersion) <= MOST_TEXT_BYTES && Texts.length(deviceModel) <= MOST_TEXT_BYTES;
-    KitException.require(areShort, "text-too-long");
+    KitException.require(Texts.has(osVersion, 0, MOST_TEXT_BYTES) && Texts.has(deviceModel, 0, MOST_TEXT_BYTES), "text-too-long");
     this.platform = platform;
     this.osVersion = osVersion;
     this.deviceModel = deviceModel;

@@ -1,6 +1,7 @@
 package touchstone.kit;
 
 import java.math.BigInteger;
+import java.nio.ByteBuffer;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -56,10 +57,14 @@ public final class Signatures {
     return join(r, s);
   }
 
+  /** A sequence of two numbers, of at most 72 bytes. */
   private static byte[] der(byte[] raw) {
     byte[] r = new BigInteger(1, Arrays.copyOf(raw, 32)).toByteArray();
     byte[] s = new BigInteger(1, Arrays.copyOfRange(raw, 32, 64)).toByteArray();
-    return Der.element(Der.SEQUENCE, Der.element(Der.INTEGER, r), Der.element(Der.INTEGER, s));
+    return ByteBuffer.allocate(r.length + s.length + 6)
+        .put((byte) Der.SEQUENCE).put((byte) (r.length + s.length + 4))
+        .put((byte) Der.INTEGER).put((byte) r.length).put(r)
+        .put((byte) Der.INTEGER).put((byte) s.length).put(s).array();
   }
 
   /** Two numbers of at most 256 bits, in 32 bytes each. */

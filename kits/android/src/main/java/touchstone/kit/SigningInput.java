@@ -63,7 +63,7 @@ public final class SigningInput {
     }
     input.transaction = Transaction.read(transaction);
     KitException.require(shown != null, "transaction-not-shown");
-    KitException.require(input.transaction.equals(shown), "other-transaction");
+    KitException.require(input.transaction.digest().equals(shown.digest()), "other-transaction");
     return input;
   }
 

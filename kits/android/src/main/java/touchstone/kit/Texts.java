@@ -12,16 +12,14 @@ final class Texts {
 
   private Texts() {}
 
-  /** The code of the refusal, or null. The length is in bytes of UTF-8. */
-  static String problem(String text, int longest) {
-    int length = length(text);
-    if (length == 0 || length > longest) {
-      return "wrong-length";
-    }
+  /** The code of the refusal, or null. */
+  static String problem(String text) {
     return REORDERS.matcher(text).find() ? "text-reorders" : HIDDEN.matcher(text).find() ? "text-hidden" : null;
   }
 
-  static int length(String text) {
-    return text.getBytes(StandardCharsets.UTF_8).length;
+  /** Whether the text has that many bytes of UTF-8. */
+  static boolean has(String text, int least, int most) {
+    int length = text.getBytes(StandardCharsets.UTF_8).length;
+    return length >= least && length <= most;
   }
 }

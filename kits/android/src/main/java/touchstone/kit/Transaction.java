@@ -39,9 +39,9 @@ public final class Transaction {
     boolean isAmount = amount.matches("(0|[1-9][0-9]*)(\\.[0-9]+)?") && !amount.matches("[0.]*");
     KitException.require(isAmount && amount.replace(".", "").length() <= 18, "wrong-amount");
     KitException.require(currency.matches("[A-Z]{3}"), "wrong-currency");
-    String problem = Texts.problem(payee, 256);
-    problem = problem == null ? Texts.problem(reference, 128) : problem;
-    KitException.require(problem == null, problem);
+    KitException.require(Texts.has(payee, 1, 256) && Texts.has(reference, 1, 128), "wrong-length");
+    KitException.require(Texts.problem(payee) == null, Texts.problem(payee));
+    KitException.require(Texts.problem(reference) == null, Texts.problem(reference));
   }
 
   /** The claim {@code txn} of the payment's token: SHA-256 in base64url. */
@@ -49,15 +49,5 @@ public final class Transaction {
     byte[][] fields = Stream.of(TAG, amount, currency, payee, reference)
         .map(text -> text.getBytes(StandardCharsets.UTF_8)).toArray(byte[][]::new);
     return Base64.getUrlEncoder().withoutPadding().encodeToString(Signatures.sha256(Fields.write(fields)));
-  }
-
-  @Override
-  public boolean equals(Object other) {
-    return other instanceof Transaction && digest().equals(((Transaction) other).digest());
-  }
-
-  @Override
-  public int hashCode() {
-    return digest().hashCode();
   }
 }

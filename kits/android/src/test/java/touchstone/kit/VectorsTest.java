@@ -167,13 +167,13 @@ final class VectorsTest {
     boolean closed = is(given, "closed_by_app");
     switch (text(given, "platform")) {
       case "ios-la-error": return PlatformError.ofLAError(code, closed);
-      case "ios-os-status": return PlatformError.ofOSStatus(code);
-      case "ios-token": return PlatformError.ofToken(code);
+      case "ios-os-status": return PlatformError.of("OSStatus", code);
+      case "ios-token": return PlatformError.of("TKError", code);
       case "android-prompt": return PlatformError.ofPrompt(code, is(given, "fallback_button"), closed);
       case "android-exception": return PlatformError.of("exception", given.get("exception"));
       default:
-        // A success is no error: the kit signs. The runner asks for its meaning as for LAError 0.
-        return given.get("callback").equals("onAuthenticationFailed") ? PlatformError.ofFailure() : PlatformError.ofLAError(0, false);
+        // The kit's Events tell a success from a failure; both have the meaning of these LAErrors.
+        return PlatformError.ofLAError(given.get("callback").equals("onAuthenticationFailed") ? -1 : 0, false);
     }
   }
 
