@@ -51,9 +51,12 @@ public interface Phone {
   final class Events {
     private final BlockingQueue<Object> queue = new LinkedBlockingQueue<>();
     private final boolean isFallbackButton;
+    private final long deadline;
 
-    Events(boolean isFallbackButton) {
+    /** {@code deadline}: of System.nanoTime. */
+    Events(boolean isFallbackButton, long deadline) {
       this.isFallbackButton = isFallbackButton;
+      this.deadline = deadline;
     }
 
     /** {@code onAuthenticationSucceeded}: the signature of its CryptoObject. */
@@ -72,8 +75,8 @@ public interface Phone {
     }
 
     /** A signature or a PlatformError; null if nothing happened in time. */
-    Object next(long seconds) throws InterruptedException {
-      return queue.poll(seconds, TimeUnit.SECONDS);
+    Object next() throws InterruptedException {
+      return queue.poll(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
     }
   }
 }

@@ -47,9 +47,10 @@ public final class PlatformError {
         : fallbackButton && code == 13 ? new PlatformError("-3") : of("prompt", code);
   }
 
-  /** An exception of the Keystore, by its name, so that every JVM can load this class. */
+  /** An exception of the Keystore. Android's are known by their names, so that every JVM can load this class. */
   public static PlatformError ofException(Throwable error) {
-    return of("exception", error.getClass().getSimpleName());
+    // A shrinker renames classes of the app, and so the kit's.
+    return of("exception", error instanceof Keys.KeyNotFound ? "KeyNotFound" : error.getClass().getSimpleName());
   }
 
   /** Of Apple's keychain ({@code OSStatus}) and Secure Enclave ({@code TKError}), or of an exception's name. */

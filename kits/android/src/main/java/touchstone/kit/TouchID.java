@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Fingerprint login and payment for an app. One thread at a time may use it, and not the main one: each method waits for the
@@ -33,6 +34,8 @@ public final class TouchID {
   private Answer open;
   private SigningInput input;
   private Transaction shown;
+  /** Of System.nanoTime: until then the app relies on the ticket or evaluation that it got last. */
+  private long deadline;
 
   public TouchID(String application, Backend backend, Keys keys, Phone phone) {
     this.application = application;
@@ -64,6 +67,11 @@ public final class TouchID {
    * @param title of these prompts.
    */
   public NextStep enable(String profile, String title) throws IOException {
+    return enable(profile, title, false);
+  }
+
+  /** The same. {@code replaceExisting} ends the binding of another person on this phone, after the step "replace-binding". */
+  public NextStep enable(String profile, String title, boolean replaceExisting) throws IOException {
     return answered(() -> {
       // Whether biometrics are still locked, the prompts will show: Android's lock may have ended long ago.
       phone.put("locked", null);
@@ -71,24 +79,25 @@ public final class TouchID {
       if (!ticket.denial.isEmpty()) {
         return NextStep.afterBegin(ticket);
       }
+      deadline = deadline(ticket);
       SigningInput binding = SigningInput.ofBinding(ticket.signingInput, application, profile, device(), null);
       // The present keys stay until the new ones are bound.
       try {
         ticket.localizedReason = title;
-        return bind(ticket, binding, profile, otherSet());
+        return bind(ticket, binding, profile, otherSet(), replaceExisting);
       } finally {
         deleteKeys(otherSet());
       }
     });
   }
 
-  private NextStep bind(Answer ticket, SigningInput binding, String profile, String set)
+  private NextStep bind(Answer ticket, SigningInput binding, String profile, String set, boolean replaceExisting)
       throws IOException, GeneralSecurityException {
     List<Backend.BoundKey> bound = new ArrayList<>();
     for (String kind : keys.kinds()) {
       Keys.Made made = keys.make(alias(set, kind), kind, Signatures.sha256(binding.bytes));
       Phone.Request request = new Phone.Request(factor(kind), ticket, null);
-      Object result = prompt(request, alias(set, kind), binding.bytes, seconds(ticket), () -> true);
+      Object result = prompt(request, alias(set, kind), binding.bytes, () -> true);
       if (result instanceof PlatformError) {
         return NextStep.afterPrompt(((PlatformError) result).means, false, factor(kind), List.of());
       }
@@ -99,7 +108,7 @@ public final class TouchID {
       key.certificateChain = made.certificates;
       bound.add(key);
     }
-    Answer answer = backend.completeBinding(ticket.handle, bound, posture());
+    Answer answer = backend.completeBinding(ticket.handle, bound, posture(), replaceExisting);
     phone.put("keys", set);
     phone.put("profile", profile);
     phone.put("installation", phone.installation());
@@ -131,6 +140,7 @@ public final class TouchID {
       }
       input = SigningInput.ofEvaluation(begun.signingInput, application, kept.bindingId, null, transaction);
       open = begun;
+      deadline = deadline(begun);
       shown = transaction;
       return goOn(next, begun.factors);
     });
@@ -180,7 +190,7 @@ public final class TouchID {
       String factor = next.factor;
       NextStep[] reported = new NextStep[1];
       Phone.Request request = new Phone.Request(factor, open, shown);
-      Object result = prompt(request, alias(set(), kind(factor)), input.bytes, seconds(open), () -> {
+      Object result = prompt(request, alias(set(), kind(factor)), input.bytes, () -> {
         reported[0] = report(-1, factor);
         return reported[0].step.equals("try-again");
       });
@@ -237,15 +247,15 @@ public final class TouchID {
   }
 
   /** The signature, or a PlatformError. */
-  private Object prompt(Phone.Request request, String alias, byte[] message, long seconds, Failure failure) throws IOException {
+  private Object prompt(Phone.Request request, String alias, byte[] message, Failure failure) throws IOException {
     boolean isOpen = false;
     try {
       Signature signature = keys.signature(alias);
-      Phone.Events events = new Phone.Events(request.isFallbackButton);
+      Phone.Events events = new Phone.Events(request.isFallbackButton, deadline);
       isOpen = true;
       phone.show(request, signature, events);
       for (;;) {
-        Object event = events.next(seconds);
+        Object event = events.next();
         if (event instanceof Signature) {
           isOpen = false;
           ((Signature) event).update(message);
@@ -305,8 +315,8 @@ public final class TouchID {
     return phone.get("device");
   }
 
-  private static long seconds(Answer answer) {
-    return lifetime(answer.expiresAt, System.currentTimeMillis() / 1000);
+  private static long deadline(Answer answer) {
+    return System.nanoTime() + TimeUnit.SECONDS.toNanos(lifetime(answer.expiresAt, System.currentTimeMillis() / 1000));
   }
 
   /** How long to rely on what expires then, by a phone whose clock may be off. */

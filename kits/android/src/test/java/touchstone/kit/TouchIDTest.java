@@ -32,6 +32,7 @@ final class TouchIDTest {
     IOException reportFailure;
     String device;
     String revoked;
+    boolean replaced;
 
     ScriptedBackend() {
       begun.factors = List.of(FINGER, OWNER);
@@ -47,7 +48,8 @@ final class TouchIDTest {
     }
 
     @Override
-    public Answer completeBinding(byte[] handle, List<BoundKey> keys, Posture posture) throws IOException {
+    public Answer completeBinding(byte[] handle, List<BoundKey> keys, Posture posture, boolean replaceExisting) throws IOException {
+      replaced = replaceExisting;
       if (failure != null) {
         throw failure;
       }
@@ -288,6 +290,24 @@ final class TouchIDTest {
     String device = phone.kept.get("device");
     enable();
     check(device, backend.device, "the device id stays");
+  }
+
+  void testAnotherPersonsBindingIsReplacedIfThatIsWanted() throws IOException {
+    backend.failure = new Backend.CallFailed("FAILED_PRECONDITION", "DEVICE_BOUND_TO_ANOTHER_PROFILE", 0);
+    check("replace-binding", touchID.enable("anna", "Set up").step, "enable");
+    check(false, backend.replaced, "replaced");
+    backend.failure = null;
+    check("done", touchID.enable("anna", "Set up", true).step, "enable again");
+    check(true, backend.replaced, "replaced");
+  }
+
+  void testAPromptEndsWithItsEvaluation() throws IOException {
+    enable();
+    backend.begun.expiresAt = System.currentTimeMillis() / 1000 + 2;
+    phone.person.add("nothing");
+    check("stay", touchID.login().step, "login");
+    check(1, phone.closed, "closed");
+    check(0, backend.proofs.size(), "attempts");
   }
 
   void testDisableRevokesAndForgets() throws IOException {
