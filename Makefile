@@ -6,6 +6,7 @@ SHELL := /bin/bash
 
 # Where `make run` serves, and where it keeps its data.
 LISTEN ?= 127.0.0.1:7443
+HTTP ?=
 DATA_DIR ?= data
 
 # Whose interoperability tests `make interop` plays; Python's alone is what CI can afford.
@@ -90,8 +91,8 @@ help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: debug ## Serve gRPC on LISTEN (127.0.0.1:7443), data in DATA_DIR (./data)
-	@exec env --unset=TOUCHSTONE_ACCELERATED $(debug) serve --listen $(LISTEN) --data-dir $(DATA_DIR)
+run: debug ## Serve gRPC on LISTEN (127.0.0.1:7443) and HTTP on HTTP (nowhere), data in DATA_DIR (./data)
+	@exec env --unset=TOUCHSTONE_ACCELERATED $(debug) serve --listen $(LISTEN) $(HTTP:%=--http %) --data-dir $(DATA_DIR)
 
 .PHONY: demo
 demo: debug ## Watch a simulated phone bind, log in, pay, lock itself out and recover
@@ -130,15 +131,15 @@ test-generator: $(python_environment)/installed ## Run the tests of Protos/gener
 test-acceptance: debug-load $(python_environment)/installed ## Run the tests by stock gRPC clients alone
 	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(pytest_services) 4 Tests/Acceptance
 
-# `make test` leaves it out, because it needs Go.
+# `make test` leaves it out, because it needs Go, Java and Node.
 .PHONY: test-clients
-test-clients: debug clients $(go_packages) ## Log in with the Python and the Go client, as other programs install them
-	@deploy/install-packages go
+test-clients: debug clients $(go_packages) ## Log in with the clients for Python, Go, Java and Node, as other programs install them
+	@deploy/install-packages go node
 	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/ClientPackages
 
 # Each kit has a runner of its own for the vectors in Tests/Vectors/kit, which a script has written.
 .PHONY: test-kits
-test-kits: debug kits $(python_environment)/installed ## Decide the vectors by each kit, and play the kits as apps install them
+test-kits: debug kits clients $(python_environment)/installed ## Decide the vectors by each kit, and play the kits as apps install them
 	Tests/Vectors/kit/generate.py --check
 	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Kits
 
@@ -315,13 +316,15 @@ else
 endif
 
 .PHONY: clients
-clients: $(python_environment)/installed ## Build Python's wheel and the archive of the Go module: .build-clients
+clients: $(python_environment)/installed ## Build Python's wheel, the archives of the Go module and Node's package, and Java's jar: .build-clients
+	@deploy/install-packages java
 	@clients/build $(python) $(clients)
 
 .PHONY: kits
 kits: ## Build what apps install of the kits: .build-kits
 	@deploy/install-packages kits
 	@kits/web/build $(kits)
+	@kits/android/build $(kits)
 
 .PHONY: format
 format: ## Format the Swift sources

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Regenerates from the .proto files Sources/Core/CTouchstoneProto (protobuf-c's code, and the files' descriptors for server
-# reflection), Sources/Core/TouchstoneCodec/Generated (Swift's side of them), the methods of the clients for Swift and Python,
-# clients/go/touchstonev1, docs/API.md, and for the tests the refusals that the comments name. The result depends on them and on these
+# reflection), Sources/Core/TouchstoneCodec/Generated (Swift's side of them), the methods of the clients for Swift, Python and Java,
+# clients/go/touchstonev1, clients/node/generated, docs/API.md, and for the tests the refusals that the comments name. The result depends on them and on these
 # tools alone, and is committed: what differs after a run was out of date.
 #
 # Needs protoc-c 1.4 (Debian: protobuf-c-compiler), protoc (Debian: protobuf-compiler), the well-known types (Debian:
@@ -16,6 +16,8 @@ swift_target="$protos/../Sources/Core/TouchstoneCodec/Generated"
 go_target="$protos/../clients/go/touchstonev1"
 swift_client="$protos/../Sources/Clients/TouchstoneClient/Generated"
 python_client="$protos/../clients/python/src/touchstone"
+java_client="$protos/../clients/java/src/main/java/touchstone"
+node_client="$protos/../clients/node/generated"
 promises="$protos/../Tests/Service/TouchstoneServiceTests/Generated"
 python=${PYTHON:-python3}
 well_known=${PROTOBUF_INCLUDE:-/usr/include}
@@ -46,6 +48,8 @@ protoc --descriptor_set_out="$output/commented" --include_imports --include_sour
 PYTHONDONTWRITEBYTECODE=1 "$python" "$protos/generate_swift.py" "$output/commented" "$output/Generated" $all_protos
 mkdir "$output/methods"
 PYTHONDONTWRITEBYTECODE=1 "$python" "$protos/generate_methods.py" "$output/commented" "$output/methods"
+mkdir -p "$node_client"
+PYTHONDONTWRITEBYTECODE=1 "$python" "$protos/generate_node.py" "$output/commented" "$node_client"
 PYTHONDONTWRITEBYTECODE=1 "$python" "$protos/generate_api.py" "$output/commented" "$protos/../docs/API.md"
 mkdir "$output/go"
 protoc --go_out="$output/go" --go-grpc_out="$output/go" -I "$protos" -I "$well_known" $own_protos
@@ -56,6 +60,7 @@ cp -R "$output/Generated" "$swift_target"
 mkdir -p "$swift_client" "$promises"
 cp "$output/methods/Client.swift" "$swift_client/Methods.swift"
 cp "$output/methods/methods.py" "$python_client/methods.py"
+cp "$output/methods/TouchstoneMethods.java" "$java_client/TouchstoneMethods.java"
 cp "$output/methods/Promises.swift" "$promises/Promises.swift"
 rm -rf "${go_target:?}"
 cp -R "$output/go/touchstone.example.org/touchstone/touchstonev1" "$go_target"

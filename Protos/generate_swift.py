@@ -440,7 +440,7 @@ def service_value(schema, service):
             f'path: "/{service.full_name}/{method.name}", kind: .{kind}, '
             f"idempotency: .{IDEMPOTENCY[method.options.idempotency_level]}{access(schema, service, index)}",
         ])
-        names.append(f"{scope}.{service.proto.name}.{name}")
+        names.append((f"{scope}.{service.proto.name}.{name}", kind))
     value = [*doc(comment), f"package enum {service.proto.name} {{", *nested(spaced(body)), "}"]
     return [f"extension {scope} {{", *nested(value), "}"], names
 
@@ -526,9 +526,14 @@ def methods_file(schema):
         names += methods
     every = [
         "extension MethodDescriptor {", "  /// In the order of the .proto files.",
-        "  package static let all: [MethodDescriptor] = [", *[f"    {name}.descriptor," for name in names], "  ]", "}",
+        "  package static let all: [MethodDescriptor] = [", *[f"    {name}.descriptor," for name, _ in names], "  ]", "}",
     ]
-    return spaced([header("the services of Protos"), *services, every])
+    unary = [f"    JSONMethod({name})," for name, kind in names if kind == "unary"]
+    json = [
+        "extension JSONMethod {", "  /// Every unary method.", "  package static let all: [JSONMethod] = [", *unary, "  ]",
+        "}",
+    ]
+    return spaced([header("the services of Protos"), *services, every, json])
 
 
 def types_file(schema):

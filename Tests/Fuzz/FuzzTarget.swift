@@ -20,7 +20,7 @@ struct FuzzTarget: Sendable, CustomTestStringConvertible {
 
   static let all = [
     codec, serverBytes, serverDialogue, clientBytes, headerValues, gzip, certificates, attestation, proofs,
-    tokens, sealed, decisionTables, httpRequests, forms,
+    tokens, sealed, decisionTables, httpRequests, forms, json,
   ]
 }
 

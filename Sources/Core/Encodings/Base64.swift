@@ -105,6 +105,15 @@ package enum Base64 {
     return text.withUTF8 { decode($0, padding: padding) }
   }
 
+  /// Takes this alphabet or the one for URLs, with padding or without, as protobuf's JSON mapping has it.
+  package static func decode(ofEitherAlphabet text: String) -> [UInt8]? {
+    let isForURLs = text.utf8.contains { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+    guard isForURLs else { return decode(text, padding: .optional) }
+    let padding = text.utf8.reversed().prefix { $0 == pad }.count
+    guard padding == 0 || padding <= 2 && text.utf8.count % 4 == 0 else { return nil }
+    return Base64URL.decode(Array(text.utf8.dropLast(padding))[...])
+  }
+
   package static func decode(_ text: UnsafeRawBufferPointer, padding: Padding) -> [UInt8]? {
     text.withMemoryRebound(to: UInt8.self) { decode($0, padding: padding) }
   }

@@ -90,6 +90,51 @@ extension CalendarTime {
     read(basic: text.filter { $0 != "-" && $0 != ":" }).flatMap { instant($0) == text ? $0 : nil }
   }
 
+  /// Returns the seconds since 1970 and the nanoseconds of a time as RFC 3339 writes it, with "T" and "Z" as capitals: a
+  /// fraction of up to nine digits, and "Z" or an offset. `nil` for other texts, for dates that no calendar has, for leap
+  /// seconds, and for times outside of the years 1 to 9999 in UTC.
+  package static func read(rfc3339 text: String) -> (seconds: Int64, nanoseconds: Int32)? {
+    let utf8 = Array(text.utf8)
+    guard let end = utf8.lastIndex(where: { "Z+-".utf8.contains($0) }), end >= 19 else { return nil }
+    // Numbers at their places, with "-1" for what is no digit; the text is compared below.
+    func number(_ place: Range<Int>) -> Int64 {
+      place.upperBound <= utf8.count ? Int64(String(decoding: utf8[place], as: UTF8.self)) ?? -1 : -1
+    }
+    let ofDay = number(11..<13) * 3_600 + number(14..<16) * 60 + number(17..<19)
+    let local = seconds(year: number(0..<4), month: number(5..<7), day: number(8..<10), ofDay: ofDay)
+    // Other texts, and digits that are no date, are not written like that.
+    guard fourDigits.contains(local), CalendarTime(secondsSince1970: local).dateTime.utf8.elementsEqual(utf8[..<19]),
+      let offset = offset(utf8[end...]), fourDigits.contains(local - offset)
+    else { return nil }
+    guard end > 19 else { return (local - offset, 0) }
+    let digits = utf8[20..<end]
+    guard utf8[19] == UInt8(ascii: "."), (1...9).contains(digits.count),
+      let nanoseconds = nanoseconds(ofFraction: digits)
+    else { return nil }
+    return (local - offset, nanoseconds)
+  }
+
+  /// "Z", "+05:30" in seconds.
+  private static func offset(_ text: ArraySlice<UInt8>) -> Int64? {
+    let isUTC = text.first == UInt8(ascii: "Z")
+    let digits = text.dropFirst().map { Int64($0) - 0x30 }
+    if isUTC && digits.isEmpty { return 0 }
+    guard !isUTC, digits.count == 5, digits[2] == Int64(UInt8(ascii: ":")) - 0x30,
+      [digits[0], digits[1], digits[3], digits[4]].allSatisfy({ (0...9).contains($0) })
+    else { return nil }
+    let (hours, minutes) = (digits[0] * 10 + digits[1], digits[3] * 10 + digits[4])
+    guard hours < 24, minutes < 60 else { return nil }
+    return (hours * 60 + minutes) * (text.first == UInt8(ascii: "-") ? -60 : 60)
+  }
+
+  /// `nil` for what is no digit.
+  ///
+  /// - Parameter digits: at most nine.
+  package static func nanoseconds(ofFraction digits: ArraySlice<UInt8>) -> Int32? {
+    guard digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    return Int32(String(decoding: digits, as: UTF8.self) + String(repeating: "0", count: max(0, 9 - digits.count)))
+  }
+
   /// With zeros before them.
   package static func digits(_ number: Int64, _ count: Int) -> String {
     let text = String(number)

@@ -25,6 +25,8 @@ package struct JSONError: Error, CustomStringConvertible {
 
 /// Reads one value of JSON (RFC 8259) that takes all bytes. Strict: text that two readers could understand differently
 /// is refused. Each name of an object stands once, also where an escape writes it.
+///
+/// A reader that knows which values it expects makes a `JSONReader` of its own, and takes the parts one by one.
 package struct JSONReader {
   /// The client data of a browser nests two deep; an extension may add some.
   private static let maximumDepth = 16
@@ -36,11 +38,13 @@ package struct JSONReader {
     var reader = JSONReader(bytes: bytes)
     let value = try reader.value(depth: 0)
     reader.skipSpace()
-    guard reader.position == bytes.count else { throw malformed("there are bytes after its end") }
+    guard reader.isAtEnd else { throw malformed("there are bytes after its end") }
     return value
   }
 
-  private init(bytes: [UInt8]) { self.bytes = bytes }
+  package init(bytes: [UInt8]) { self.bytes = bytes }
+
+  package var isAtEnd: Bool { position == bytes.count }
 
   private static func malformed(_ detail: String) -> JSONError { JSONError(description: detail) }
 
@@ -56,7 +60,7 @@ package struct JSONReader {
     case UInt8(ascii: "t"): return try word("true", .boolean(true))
     case UInt8(ascii: "f"): return try word("false", .boolean(false))
     case UInt8(ascii: "n"): return try word("null", .null)
-    default: return try number()
+    default: return Int64(try number()).map(JSONValue.integer) ?? .number
     }
   }
 
@@ -94,25 +98,21 @@ package struct JSONReader {
   }
 
   private mutating func word(_ word: StaticString, _ value: JSONValue) throws(JSONError) -> JSONValue {
-    let expected = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
-    guard bytes[position...].starts(with: expected) else { throw Self.malformed("no value of JSON") }
-    position += expected.count
+    guard take(word: word) else { throw Self.malformed("no value of JSON") }
     return value
   }
 
-  /// §6: no zero before other digits, and digits on both sides of the point.
-  private mutating func number() throws(JSONError) -> JSONValue {
+  /// Returns a number as it is written. §6: no zero before other digits, and digits on both sides of the point.
+  package mutating func number() throws(JSONError) -> String {
     let start = position
     _ = take("-")
     if !take("0") { try digits() }
-    let end = position
     if take(".") { try digits() }
     if take("e") || take("E") {
       if !take("+") { _ = take("-") }
       try digits()
     }
-    guard position == end else { return .number }
-    return Int64(String(decoding: bytes[start..<end], as: UTF8.self)).map(JSONValue.integer) ?? .number
+    return String(decoding: bytes[start..<position], as: UTF8.self)
   }
 
   private mutating func digits() throws(JSONError) {
@@ -123,7 +123,8 @@ package struct JSONReader {
 
   // MARK: Strings
 
-  private mutating func string() throws(JSONError) -> String {
+  /// Begins at the quotation mark.
+  package mutating func string() throws(JSONError) -> String {
     position += 1
     var start = position
     // What stands before `start`, if an escape does.
@@ -189,15 +190,22 @@ package struct JSONReader {
 
   // MARK: Bytes
 
-  private func peek() -> UInt8? { position < bytes.count ? bytes[position] : nil }
+  package func peek() -> UInt8? { position < bytes.count ? bytes[position] : nil }
 
-  private mutating func take(_ character: Unicode.Scalar) -> Bool {
+  package mutating func take(_ character: Unicode.Scalar) -> Bool {
     guard peek() == UInt8(ascii: character) else { return false }
     position += 1
     return true
   }
 
-  private mutating func skipSpace() {
+  package mutating func take(word: StaticString) -> Bool {
+    let expected = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
+    guard bytes[position...].starts(with: expected) else { return false }
+    position += expected.count
+    return true
+  }
+
+  package mutating func skipSpace() {
     while let byte = peek(), byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D { position += 1 }
   }
 }

@@ -30,7 +30,7 @@ struct MessageJSON {
       isFirst = false
       text += JSONText.quoted(Self.lowerCamel(String(cString: field.name))) + ":"
       if field.label == PROTOBUF_C_LABEL_REPEATED {
-        writeRepeated(field, of: message, entry: Self.mapEntry(of: field, in: descriptor))
+        writeRepeated(field, of: message, entry: Self.isMap(field, in: descriptor))
       } else {
         write(field, at: UnsafeRawPointer(message) + Int(field.offset))
       }
@@ -116,7 +116,7 @@ extension MessageJSON {
   }
 
   /// Whether a field is a map: protoc nests the type of its entries in the message, under the field's name.
-  private static func mapEntry(of field: ProtobufCFieldDescriptor, in message: ProtobufCMessageDescriptor) -> Bool {
+  static func isMap(_ field: ProtobufCFieldDescriptor, in message: ProtobufCMessageDescriptor) -> Bool {
     guard field.type == PROTOBUF_C_TYPE_MESSAGE, let descriptor = field.descriptor else { return false }
     let entry = descriptor.assumingMemoryBound(to: ProtobufCMessageDescriptor.self).pointee
     let camel = lowerCamel(String(cString: field.name))
@@ -149,7 +149,7 @@ extension MessageJSON {
     UnsafeRawPointer(message).load(fromByteOffset: Int(offset), as: type)
   }
 
-  private static func lowerCamel(_ name: String) -> String {
+  static func lowerCamel(_ name: String) -> String {
     let words = name.split(separator: "_")
     return words.dropFirst().reduce(String(words.first ?? "")) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
   }

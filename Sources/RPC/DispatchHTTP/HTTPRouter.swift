@@ -1,4 +1,4 @@
-internal import DispatchRPC
+package import DispatchRPC
 internal import Synchronization
 
 /// The handlers of one address, by path and method. A path is compared as it is sent: nothing in it is decoded.
@@ -8,6 +8,8 @@ package struct HTTPRouter: Sendable {
 
   struct Route: Sendable {
     var maximumBodyBytes: Int
+    /// Answers a request whose body is longer.
+    var tooLarge: HTTPResponse
     var handler: Handler
   }
 
@@ -22,11 +24,16 @@ package struct HTTPRouter: Sendable {
 
   package init() {}
 
-  /// - Parameter maximumBodyBytes: the limit for a request; a longer one is refused unread.
+  /// - Parameters:
+  ///   - maximumBodyBytes: the limit for a request; a longer one is refused unread.
+  ///   - tooLarge: the answer to such a request; `nil`: 413.
   package mutating func add(
-    _ method: String, _ path: String, maximumBodyBytes: Int, handler: @escaping Handler
+    _ method: String, _ path: String, maximumBodyBytes: Int, tooLarge: HTTPResponse? = nil,
+    handler: @escaping Handler
   ) {
-    routes[path, default: [:]][method] = Route(maximumBodyBytes: maximumBodyBytes, handler: handler)
+    routes[path, default: [:]][method] = Route(
+      maximumBodyBytes: maximumBodyBytes,
+      tooLarge: tooLarge ?? .text(.contentTooLarge, "the body may have \(maximumBodyBytes) bytes"), handler: handler)
   }
 
   /// For GET and HEAD, without a body, answered at once.
@@ -48,6 +55,7 @@ package final class HTTPExchange: Sendable {
   private let connection: LoopConfined<HTTPConnection>
   private let request: Int
   private let isAnswered = Atomic<Bool>(false)
+  private let isClientGone = Atomic<Bool>(false)
 
   init(_ connection: LoopConfined<HTTPConnection>, _ request: Int) {
     self.connection = connection
@@ -58,9 +66,40 @@ package final class HTTPExchange: Sendable {
     answer(.text(.serverError))
   }
 
+  /// The event loop of the connection, on which the handler runs.
+  package var loop: EventLoop { connection.loop }
+
+  /// Whether an answer would do nothing: there is one, or the connection is closed.
+  package var isOver: Bool { isAnswered.load(ordering: .relaxed) || isClientGone.load(ordering: .relaxed) }
+
   /// The first answer counts.
   package func answer(_ response: HTTPResponse) {
+    answer { response }
+  }
+
+  /// The first answer counts.
+  ///
+  /// - Parameter make: runs on the connection's event loop, and only if this is the first answer.
+  package func answer(_ make: @escaping @Sendable () -> HTTPResponse) {
     guard !isAnswered.exchange(true, ordering: .relaxed) else { return }
-    connection.execute { [request] in $0.answer(response, to: request) }
+    connection.execute { [request] in $0.answer(make(), to: request) }
+  }
+
+  /// Answers at this time if nothing else did. On the connection's event loop only, once for each request.
+  ///
+  /// - Parameter make: as in `answer`.
+  package func answer(at deadline: MonotonicTime, _ make: @escaping @Sendable () -> HTTPResponse) {
+    connection.value.setDeadline(deadline) { [weak self] in self?.answer(make) }
+  }
+
+  /// The application knows the client: the connection is this caller's, and keeps its place if the caller has no more
+  /// than others.
+  package func admitted(of caller: String) {
+    connection.execute { $0.callAdmitted(of: caller) }
+  }
+
+  /// Called by the connection when it is closed.
+  func clientLeft() {
+    isClientGone.store(true, ordering: .relaxed)
   }
 }

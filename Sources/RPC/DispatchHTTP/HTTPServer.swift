@@ -19,6 +19,9 @@ package final class HTTPServer: Sendable {
     var isStopping = false
   }
 
+  /// The label of an address's event loop.
+  package static let label = "http.server"
+
   private let configuration: HTTPServerConfiguration
   private let state = Mutex(State())
 
@@ -36,14 +39,27 @@ package final class HTTPServer: Sendable {
   /// Adds an address, whose clients wait until `begin`. Traps when the process has no descriptors left for its event
   /// loop.
   ///
-  /// - Parameter socket: listens already, so that an address in use is found before anything is served.
-  /// - Parameter tls: plaintext where it is `nil`.
-  package func add(_ socket: ListeningSocket, tls: RPCServerTLS?, router: HTTPRouter) {
-    let loop = EventLoop(label: "http.server")
+  /// - Parameters:
+  ///   - socket: listens already, so that an address in use is found before anything is served.
+  ///   - loop: of this address alone; `nil`: a new one.
+  ///   - tls: plaintext where it is `nil`.
+  ///   - takesCertificates: whether clients may show certificates of the authorities that `tls` names. None must.
+  package func add(
+    _ socket: ListeningSocket, on loop: EventLoop? = nil, tls: RPCServerTLS?, takesCertificates: Bool = false,
+    router: HTTPRouter
+  ) {
+    let loop = loop ?? EventLoop(label: Self.label)
     let limits = configuration.limits
     let register = ConnectionRegister(limit: limits.connections, strangersPerAddress: limits.connectionsPerClient)
     let connections = LoopConfined(
-      HTTPConnections(loop: loop, configuration: configuration, router: router, register: register), on: loop)
+      HTTPConnections(
+        loop: loop, configuration: configuration, router: router, takesCertificates: takesCertificates,
+        register: register),
+      on: loop)
+    register.onEviction { [weak self, id = ObjectIdentifier(loop)] eviction in
+      let address = self?.state.withLock { $0.addresses.first { ObjectIdentifier($0.loop) == id } }
+      address?.connections.execute { $0.evict(eviction.id) }
+    }
     let acceptor = LoopConfined(
       Acceptor(
         listener: socket, tls: tls, loop: loop, loops: [connections], register: register,

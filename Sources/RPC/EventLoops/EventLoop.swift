@@ -46,7 +46,8 @@ public final class EventLoop: @unchecked Sendable {
     self.init(label: label, index: 0)
   }
 
-  private init(label: String, index: Int) {
+  /// Traps as `init`.
+  package init(label: String, index: Int) {
     self.index = index
     LoopThread(of: self, waitingIn: poller, label: label).start()
   }

@@ -51,3 +51,25 @@ import Testing
     #expect(Base64.decode("----____") == nil)
   }
 }
+
+@Suite("Base64 of either alphabet")
+struct EitherAlphabetTests {
+  @Test(
+    "Both alphabets are read, with padding or without",
+    arguments: ["+/8=", "+/8", "-_8=", "-_8"])
+  func read(text: String) {
+    #expect(Base64.decode(ofEitherAlphabet: text) == [0xFB, 0xFF])
+  }
+
+  @Test(
+    "Mixed alphabets, wrong padding and unused bits are refused",
+    arguments: ["+_8=", "-/8", "-_8==", "-_8===", "-_9", "-_", "-", "=", "====", "-_8 ", "-_é=", "AA==="])
+  func refused(text: String) {
+    #expect(Base64.decode(ofEitherAlphabet: text) == nil)
+  }
+
+  @Test("Nothing is nothing")
+  func empty() {
+    #expect(Base64.decode(ofEitherAlphabet: "") == [])
+  }
+}

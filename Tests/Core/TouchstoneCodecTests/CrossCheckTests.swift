@@ -33,6 +33,7 @@ import Testing
         let input = CodecInput(Array(try Data(contentsOf: directory.appending(path: name))))
         inputs.append(Data(input.type.name.utf8))
         inputs.append(Data(input.message))
+        inputs.append(Data())
       }
     }
     #expect(!inputs.data.isEmpty)
@@ -58,7 +59,7 @@ import Testing
     let coder = MessageCoder(limits: .answers)
     var blobs = Blobs(reading: try Data(contentsOf: URL(filePath: sent)))
     var answers = Blobs()
-    while let name = blobs.next(), let bytes = blobs.next() {
+    while let name = blobs.next(), let bytes = blobs.next(), let pythonsJSON = blobs.next() {
       let type = try #require(types[String(decoding: name, as: UTF8.self)])
       answers.append(name)
       do {
@@ -67,6 +68,12 @@ import Testing
         for blob in [Data(description.utf8), Data(bytes), Data(json.utf8)] { answers.append(blob) }
       } catch {
         for blob in [Data("refused".utf8), Data("\(error)".utf8), Data(), Data()] { answers.append(blob) }
+      }
+      do {
+        let description = pythonsJSON.isEmpty ? "" : try type.readJSON([UInt8](pythonsJSON)).description
+        answers.append(Data(description.utf8))
+      } catch {
+        answers.append(Data("\(error)".utf8))
       }
     }
     try answers.data.write(to: URL(filePath: received))

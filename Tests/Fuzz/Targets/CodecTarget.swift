@@ -15,4 +15,14 @@ extension FuzzTarget {
     }
     require(second == first, "\(input.type.name) changed on its way")
   }
+
+  /// JSON that callers send. What it is read as is written as JSON that is read as the same.
+  static let json = FuzzTarget("json", maximumBytes: 2 << 10) { bytes in
+    let input = CodecInput(Array(bytes))
+    guard let first = try? input.type.readJSON(input.message) else { return }
+    guard let second = try? input.type.readJSON(Array(first.json.utf8)) else {
+      fatalError("\(input.type.name) writes JSON that it cannot read")
+    }
+    require(second == first, "\(input.type.name) changed on its way")
+  }
 }

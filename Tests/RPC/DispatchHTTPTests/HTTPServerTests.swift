@@ -240,10 +240,17 @@ struct HTTPServerTests {
   // MARK: The end
 
   /// A server whose requests for /held wait until a test answers them.
-  private static func serveHeld() throws -> (HTTPServer, ListeningSocket, Box<HTTPExchange>) {
+  ///
+  /// - Parameter begin: runs on the event loop before.
+  private static func serveHeld(
+    _ begin: @escaping @Sendable (HTTPExchange) -> Void = { _ in }
+  ) throws -> (HTTPServer, ListeningSocket, Box<HTTPExchange>) {
     let held = Box<HTTPExchange>()
     var router = HTTPRouter()
-    router.add("GET", "/held", maximumBodyBytes: 0) { _, exchange in held.put(exchange) }
+    router.add("GET", "/held", maximumBodyBytes: 0) { _, exchange in
+      begin(exchange)
+      held.put(exchange)
+    }
     let server = HTTPServer(HTTPServerConfiguration())
     let socket = try ListeningSocket(host: .ownLoopbackHost(), port: 0)
     server.add(socket, tls: nil, router: router)
@@ -279,6 +286,96 @@ struct HTTPServerTests {
     for await _ in ended {}
     #expect(await peer.readToEnd() == "")
     exchange.answer(.text(.ok))
+  }
+}
+
+/// The answers of handlers that a deadline or a client does not wait for.
+extension HTTPServerTests {
+  @Test("A handler's deadline answers for it, once, and the connection goes on")
+  func deadline() async throws {
+    let (server, socket, held) = try Self.serveHeld { exchange in
+      exchange.answer(at: exchange.loop.now.advanced(by: .milliseconds(50))) { .text(.ok, "late") }
+    }
+    let peer = RawPeer(socket.address)
+    peer.post(Self.get("/held") + Self.get("/nowhere", Self.close))
+    let exchange = await held.next()
+    let answers = try #require(await peer.readToEnd())
+    #expect(answers.components(of: "late\n") == 1 && answers.contains("HTTP/1.1 404 "))
+    #expect(exchange.isOver)
+    exchange.answer(.text(.serverError))
+    withExtendedLifetime(server) {}
+  }
+
+  @Test("An answer before the deadline is the only one")
+  func inTime() async throws {
+    let (server, socket, held) = try Self.serveHeld { exchange in
+      exchange.answer(at: exchange.loop.now.advanced(by: .milliseconds(100))) { .text(.ok, "late") }
+    }
+    let peer = RawPeer(socket.address)
+    peer.post(Self.get("/held"))
+    await held.next().answer { .text(.ok, "in time") }
+    peer.post(Self.get("/held", Self.close))
+    _ = await held.next()
+    let answers = try #require(await peer.readToEnd())
+    #expect(answers.components(of: "in time\n") == 1 && answers.components(of: "late\n") == 1)
+    withExtendedLifetime(server) {}
+  }
+
+  @Test("A handler can see that its client is gone")
+  func clientLeft() async throws {
+    let (server, socket, held) = try Self.serveHeld()
+    let exchange: HTTPExchange
+    do {
+      let peer = RawPeer(socket.address)
+      peer.post(Self.get("/held"))
+      exchange = await held.next()
+      #expect(!exchange.isOver)
+    }
+    server.shutDown(grace: .milliseconds(1)) {}
+    try await eventually { exchange.isOver }
+  }
+
+  @Test("A caller's connections are no strangers' any more, and keep their places")
+  func admitted() async throws {
+    let held = Box<HTTPExchange>()
+    var router = HTTPRouter()
+    router.add("GET", "/held", maximumBodyBytes: 0) { _, exchange in
+      exchange.admitted(of: "shop")
+      exchange.answer(.text(.ok, "held"))
+      held.put(exchange)
+    }
+    var configuration = HTTPServerConfiguration()
+    configuration.limits.connectionsPerClient = 2
+    let server = HTTPServer(configuration)
+    let socket = try ListeningSocket(host: .ownLoopbackHost(), port: 0)
+    server.add(socket, tls: nil, router: router)
+    try server.begin()
+    var peers: [RawPeer] = []
+    for _ in 0..<6 {
+      let peer = RawPeer(socket.address)
+      peer.post(Self.get("/held"))
+      _ = await held.next()
+      peers.append(peer)
+    }
+    for peer in peers {
+      peer.post(Self.get("/held", Self.close))
+      #expect(await peer.readToEnd()?.components(of: "held\n") == 2)
+    }
+    withExtendedLifetime(server) {}
+  }
+
+  @Test("A route may say how it refuses a body that is too long")
+  func tooLarge() async throws {
+    var router = HTTPRouter()
+    router.add("POST", "/a", maximumBodyBytes: 1, tooLarge: .text(.tooManyRequests, "no")) { $1.answer(.text(.ok)) }
+    let server = HTTPServer(HTTPServerConfiguration())
+    let socket = try ListeningSocket(host: .ownLoopbackHost(), port: 0)
+    server.add(socket, tls: nil, router: router)
+    try server.begin()
+    let peer = RawPeer(socket.address)
+    peer.post("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab")
+    #expect(await peer.readToEnd()?.hasPrefix("HTTP/1.1 429 ") == true)
+    withExtendedLifetime(server) {}
   }
 }
 

@@ -367,3 +367,35 @@ extension MethodDescriptor {
     V1.TokenService.getSigningKeys.descriptor,
   ]
 }
+
+extension JSONMethod {
+  /// Every unary method.
+  package static let all: [JSONMethod] = [
+    JSONMethod(GRPCHealth.Health.check),
+    JSONMethod(GRPCHealth.Health.list),
+    JSONMethod(V1.BindingService.beginBinding),
+    JSONMethod(V1.BindingService.completeBinding),
+    JSONMethod(V1.BindingService.getBinding),
+    JSONMethod(V1.BindingService.listBindings),
+    JSONMethod(V1.BindingService.revokeBinding),
+    JSONMethod(V1.BindingService.acceptDomainState),
+    JSONMethod(V1.EvaluationService.canEvaluatePolicy),
+    JSONMethod(V1.EvaluationService.beginEvaluation),
+    JSONMethod(V1.EvaluationService.submitAttempt),
+    JSONMethod(V1.EvaluationService.invalidateEvaluation),
+    JSONMethod(V1.SecretService.setSecret),
+    JSONMethod(V1.SecretService.removeSecret),
+    JSONMethod(V1.SecretService.getUnlockSettings),
+    JSONMethod(V1.SecretService.setUnlockSettings),
+    JSONMethod(V1.AdministrationService.getProfile),
+    JSONMethod(V1.AdministrationService.unlockDevice),
+    JSONMethod(V1.AdministrationService.unlockSecret),
+    JSONMethod(V1.AdministrationService.eraseProfile),
+    JSONMethod(V1.AdministrationService.listEvents),
+    JSONMethod(V1.AdministrationService.explainEvaluation),
+    JSONMethod(V1.TokenService.introspectToken),
+    JSONMethod(V1.TokenService.consumeToken),
+    JSONMethod(V1.TokenService.revokeToken),
+    JSONMethod(V1.TokenService.getSigningKeys),
+  ]
+}

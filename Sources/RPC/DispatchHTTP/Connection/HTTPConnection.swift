@@ -20,6 +20,14 @@ final class HTTPConnection: ReadinessHandler {
     static let drain: UInt32 = 1
   }
 
+  /// The request that a handler has.
+  private struct Running {
+    /// Kept by the handler, so that a request without an answer is noticed.
+    weak var exchange: HTTPExchange?
+    /// Runs at the handler's deadline, if it has one.
+    var onDeadline: (() -> Void)?
+  }
+
   private let id: ConnectionSlots.ID
   private let owner: HTTPConnections
   private let loop: EventLoop
@@ -37,6 +45,9 @@ final class HTTPConnection: ReadinessHandler {
   private var route: HTTPRouter.Route?
   /// Distinguishes answers to this request from late ones to others.
   private var requestNumber = 0
+  private var running = Running()
+  /// The connection has a place among its caller's.
+  private var hasCallersPlace = false
   private var closesAfterAnswer = false
   private var output: [UInt8] = []
   private var sent = 0
@@ -82,6 +93,8 @@ final class HTTPConnection: ReadinessHandler {
     switch life.timePassed(to: loop.now) {
     case .nothing: setTimer()
     case .answerTooSlow: parser.isWithinRequest ? refuse(.requestTimeout, "the request came too slowly") : close()
+    // The answer sets the next timer.
+    case .answerForHandler: running.onDeadline?()
     case .close: close()
     }
   }
@@ -148,7 +161,7 @@ final class HTTPConnection: ReadinessHandler {
       response.fields.append(("Allow", methods.joined(separator: ", ")))
       refuse(response)
     case .route(let route) where head.contentLength > route.maximumBodyBytes:
-      refuse(.text(.contentTooLarge, "the body may have \(route.maximumBodyBytes) bytes"))
+      refuse(route.tooLarge)
     case .route(let route):
       self.route = route
       parser.takeBody()
@@ -163,15 +176,35 @@ final class HTTPConnection: ReadinessHandler {
   }
 
   private func run(_ body: [UInt8]) {
-    guard let head, let route else { return close() }
+    // The client's certificate, or an authority of its chain, may have ended since the handshake.
+    let isCertificateGood = transport.isTrusted && transport.certificateValidity != .zero
+    guard let head, let route, isCertificateGood else { return close() }
     self.route = nil
     phase = .running
     owner.requestRuns(id, true)
     watch([])
     begin(.handler)
     let exchange = HTTPExchange(LoopConfined(self, on: loop), requestNumber)
+    running.exchange = exchange
     route.handler(
-      HTTPRequest(head: head, body: body, client: client, isEncrypted: transport.isEncrypted), exchange)
+      HTTPRequest(
+        head: head, body: body, client: client, isEncrypted: transport.isEncrypted,
+        certificate: transport.peerCertificate),
+      exchange)
+  }
+
+  /// By `HTTPExchange`, for the request that runs.
+  func setDeadline(_ deadline: MonotonicTime, _ onDeadline: @escaping () -> Void) {
+    guard phase == .running else { return }
+    running.onDeadline = onDeadline
+    life.setHandlersDeadline(deadline)
+    setTimer()
+  }
+
+  /// By `HTTPExchange`.
+  func callAdmitted(of caller: String) {
+    guard !hasCallersPlace, phase != .closed else { return }
+    hasCallersPlace = owner.callAdmitted(id, of: caller)
   }
 
   // MARK: Answers
@@ -179,6 +212,7 @@ final class HTTPConnection: ReadinessHandler {
   /// By `HTTPExchange`.
   func answer(_ response: HTTPResponse, to request: Int) {
     guard phase == .running, request == requestNumber else { return }
+    running = Running()
     owner.requestRuns(id, false)
     send(response)
   }
@@ -266,6 +300,8 @@ final class HTTPConnection: ReadinessHandler {
     loop.assertIsCurrent()
     guard phase != .closed else { return }
     phase = .closed
+    running.exchange?.clientLeft()
+    running = Running()
     if let timer { loop.cancelTimer(timer.handle) }
     if let key { loop.unregister(key, descriptor: transport.descriptor) }
     transport.close()

@@ -9,7 +9,7 @@ struct HTTPConnectionLife {
     case request
     case head
     case body
-    /// A handler, which is ours: without a deadline.
+    /// A handler, which is ours: without a deadline, unless the client sets one (`setHandlersDeadline`).
     case handler
     /// The client, which is to take the answer.
     case answerTaken
@@ -21,6 +21,8 @@ struct HTTPConnectionLife {
     case nothing
     /// Tell the client, and end the connection.
     case answerTooSlow
+    /// The client waits for its handler no longer.
+    case answerForHandler
     case close
   }
 
@@ -55,6 +57,10 @@ struct HTTPConnectionLife {
     deadline = time.map { now.advanced(by: $0) }
   }
 
+  mutating func setHandlersDeadline(_ deadline: MonotonicTime) {
+    if wait == .handler { self.deadline = deadline }
+  }
+
   /// A head is whole. Returns true if the connection ends after the answer, because it has brought enough.
   mutating func requestCame() -> Bool {
     isNew = false
@@ -66,7 +72,8 @@ struct HTTPConnectionLife {
     guard let deadline, deadline <= now else { return .nothing }
     switch wait {
     case .head, .body: return .answerTooSlow
-    case .handshake, .request, .handler, .answerTaken, .end: return .close
+    case .handler: return .answerForHandler
+    case .handshake, .request, .answerTaken, .end: return .close
     }
   }
 }

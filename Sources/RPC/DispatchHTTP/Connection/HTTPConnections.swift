@@ -9,6 +9,8 @@ final class HTTPConnections: ConnectionKeeper {
   let loop: EventLoop
   let configuration: HTTPServerConfiguration
   let router: HTTPRouter
+  /// Whether clients may show certificates.
+  private let takesCertificates: Bool
   /// Connections take turns with it.
   let received = UnsafeMutableRawBufferPointer.allocate(byteCount: readBytes, alignment: 16)
   private let register: ConnectionRegister
@@ -16,8 +18,12 @@ final class HTTPConnections: ConnectionKeeper {
   private(set) var isStopping = false
   private var onEmpty: (@Sendable () -> Void)?
 
-  init(loop: EventLoop, configuration: HTTPServerConfiguration, router: HTTPRouter, register: ConnectionRegister) {
+  init(
+    loop: EventLoop, configuration: HTTPServerConfiguration, router: HTTPRouter, takesCertificates: Bool,
+    register: ConnectionRegister
+  ) {
     self.loop = loop
+    self.takesCertificates = takesCertificates
     self.configuration = configuration
     self.router = router
     self.register = register
@@ -29,7 +35,8 @@ final class HTTPConnections: ConnectionKeeper {
 
   func serve(_ descriptor: Int32, _ id: ConnectionSlots.ID, from address: SocketAddress, tls: RPCServerTLS?) {
     // It may have had to make room on its way here.
-    guard !isStopping, register.holds(id), let transport = makeTransport(descriptor, tls, .http1) else {
+    let protocolName = takesCertificates ? ApplicationProtocol.http1WithCertificates : .http1
+    guard !isStopping, register.holds(id), let transport = makeTransport(descriptor, tls, protocolName) else {
       close(descriptor)
       register.closed(id)
       return
@@ -46,6 +53,11 @@ final class HTTPConnections: ConnectionKeeper {
   /// A connection whose request a handler has is the last to make room.
   func requestRuns(_ id: ConnectionSlots.ID, _ isRunning: Bool) {
     register.setRunning(id, isRunning)
+  }
+
+  /// False: it has no place of its caller's, and this is to be called again at the next request.
+  func callAdmitted(_ id: ConnectionSlots.ID, of caller: String) -> Bool {
+    register.callAdmitted(id, of: caller)
   }
 
   func connectionClosed(_ id: ConnectionSlots.ID) {

@@ -73,4 +73,6 @@ package struct HTTPRequest: Sendable {
   package var client: SocketAddress
   /// It came over TLS.
   package var isEncrypted: Bool
+  /// The client's, whose chain was verified. Only on an address that takes certificates.
+  package var certificate: RPCPeerCertificate?
 }

@@ -22,6 +22,7 @@ package struct HTTPStatus: Hashable, Sendable {
   package static let lengthRequired = HTTPStatus(411, "Length Required")
   package static let contentTooLarge = HTTPStatus(413, "Content Too Large")
   package static let targetTooLong = HTTPStatus(414, "URI Too Long")
+  package static let unsupportedMediaType = HTTPStatus(415, "Unsupported Media Type")
   package static let expectationFailed = HTTPStatus(417, "Expectation Failed")
   package static let tooManyRequests = HTTPStatus(429, "Too Many Requests")
   package static let fieldsTooLarge = HTTPStatus(431, "Request Header Fields Too Large")

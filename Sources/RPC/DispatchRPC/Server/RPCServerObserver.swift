@@ -24,6 +24,12 @@ public struct RPCEndedCall: Hashable, Sendable {
   public var sentBytes: Int
   /// The size of all requests that were received, counted in the same way.
   public var receivedBytes: Int
+
+  /// For a server of another protocol, whose calls are measured in the same way.
+  package init(method: Int?, code: RPCCode, nanoseconds: Int64, sentBytes: Int, receivedBytes: Int) {
+    (self.method, self.code, self.nanoseconds) = (method, code, nanoseconds)
+    (self.sentBytes, self.receivedBytes) = (sentBytes, receivedBytes)
+  }
 }
 
 /// The measurements of a stream while it is open.

@@ -2,7 +2,7 @@ import COpenSSL
 import Synchronization
 
 /// A server's side of TLS: its certificate, and whose certificates it wants. TLS 1.2 and 1.3. May serve several
-/// listeners and servers: those of gRPC, over HTTP/2, and those of HTTP/1.1, whose clients show no certificate.
+/// listeners and servers: those of gRPC, over HTTP/2, and those of HTTP/1.1, whose clients need no certificate.
 ///
 /// Clients resume their sessions for up to a day without showing their certificate again, and keep the identity that it
 /// gave them; not once it or an authority of its chain has expired, nor after a reload that changed the authorities.
@@ -16,12 +16,21 @@ public final class RPCServerTLS: Sendable {
     case optional(authoritiesFile: String)
     /// Each client needs one.
     case required(authoritiesFile: String)
+
+    /// The same for an address whose clients are not all callers.
+    fileprivate var ifShown: Clients {
+      switch self {
+      case .anonymous, .optional: self
+      case .required(let file): .optional(authoritiesFile: file)
+      }
+    }
   }
 
   /// One for each protocol, with the same certificate.
   private struct Contexts {
     var http2: TLSContext
     var http1: TLSContext
+    var http1WithCertificates: TLSContext
   }
 
   private let certificateChainFile: String
@@ -72,8 +81,9 @@ public final class RPCServerTLS: Sendable {
 
   /// Returns true if a client whose chain `context` verified would be admitted now.
   func trusts(_ ssl: OpaquePointer, since context: TLSContext) -> Bool {
-    let current = current.http2
-    return current.hasSameAuthorities(as: context) || current.verifiesClient(of: ssl)
+    let current = current
+    return current.http2.hasSameAuthorities(as: context)
+      || current.http1WithCertificates.hasSameAuthorities(as: context) || current.http2.verifiesClient(of: ssl)
   }
 
   /// Since the start.
@@ -88,6 +98,8 @@ public final class RPCServerTLS: Sendable {
     return switch name {
     case .http2: TLSTransport(accepting: descriptor, for: self, contexts.http2, counters)
     case .http1: TLSTransport(accepting: descriptor, for: self, contexts.http1, counters)
+    case .http1WithCertificates:
+      TLSTransport(accepting: descriptor, for: self, contexts.http1WithCertificates, counters)
     }
   }
 
@@ -100,6 +112,9 @@ public final class RPCServerTLS: Sendable {
       certificateChainFile: certificateChainFile, privateKeyFile: privateKeyFile, for: .server)
     return Contexts(
       http2: try .server(.http2, identity: identity, clients: clients, previous: previous?.http2),
-      http1: try .server(.http1, identity: identity, clients: .anonymous, previous: previous?.http1))
+      http1: try .server(.http1, identity: identity, clients: .anonymous, previous: previous?.http1),
+      http1WithCertificates: try .server(
+        .http1WithCertificates, identity: identity, clients: clients.ifShown,
+        previous: previous?.http1WithCertificates))
   }
 }

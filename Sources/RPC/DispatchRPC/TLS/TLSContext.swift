@@ -5,18 +5,20 @@ import Glibc
 package enum ApplicationProtocol: UInt8, Sendable, CustomStringConvertible {
   case http2
   case http1
+  /// HTTP/1.1, too. Clients may show certificates, as they may or must over HTTP/2.
+  case http1WithCertificates
 
   fileprivate var name: String.UTF8View {
     switch self {
     case .http2: "h2".utf8
-    case .http1: "http/1.1".utf8
+    case .http1, .http1WithCertificates: "http/1.1".utf8
     }
   }
 
   package var description: String {
     switch self {
     case .http2: "HTTP/2"
-    case .http1: "HTTP/1.1"
+    case .http1, .http1WithCertificates: "HTTP/1.1"
     }
   }
 }
@@ -114,7 +116,7 @@ final class TLSContext: @unchecked Sendable {
     case .http2:
       SSL_CTX_set_client_hello_cb(context.pointer, requireALPN, nil)
       SSL_CTX_set_alpn_select_cb(context.pointer, selectHTTP2, nil)
-    case .http1: SSL_CTX_set_alpn_select_cb(context.pointer, selectHTTP1, nil)
+    case .http1, .http1WithCertificates: SSL_CTX_set_alpn_select_cb(context.pointer, selectHTTP1, nil)
     }
     authorities?.install(in: context.pointer)
     authorities?.announce(in: context.pointer)
@@ -133,7 +135,7 @@ final class TLSContext: @unchecked Sendable {
 
   /// Returns true if the peer may speak this context's protocol. HTTP/1.1 needs no negotiation.
   func allows(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
-    name.elementsEqual(applicationProtocol.name) || applicationProtocol == .http1 && name.isEmpty
+    name.elementsEqual(applicationProtocol.name) || applicationProtocol != .http2 && name.isEmpty
   }
 
   func hasSameAuthorities(as other: TLSContext) -> Bool { session == other.session }

@@ -5,14 +5,16 @@ internal import SettingFiles
 /// A part of the routes, which an address can serve. Beyond this machine the parts have an address each, because their
 /// clients are others.
 enum HTTPPart: String, CaseIterable {
-  /// For services that verify tokens: keys and where they are.
+  /// For services that verify tokens, and for callers without gRPC: keys and where they are, the API's methods.
   case everybody = "public"
   /// For monitoring and the service's operators: metrics, the console.
   case operators
 
   fileprivate var row: KeyRow {
     switch self {
-    case .everybody: KeyRow(.endpoint, "The address for services that verify tokens: the keys, and where they are.")
+    case .everybody:
+      KeyRow(
+        .endpoint, "The address for services that verify tokens (the keys, and where they are) and for calls as JSON.")
     case .operators: KeyRow(.endpoint, "The address for monitoring and operators: metrics, the console.")
     }
   }

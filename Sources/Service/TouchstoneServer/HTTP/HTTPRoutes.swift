@@ -1,4 +1,4 @@
-// The routes of the HTTP addresses: the keys that verify tokens, health, metrics, the console.
+// The routes of the HTTP addresses: the keys that verify tokens, the API's methods, health, metrics, the console.
 
 internal import DispatchHTTP
 internal import DispatchRPC
@@ -8,7 +8,7 @@ internal import TouchstoneConsole
 internal import TouchstoneCrypto
 internal import TouchstoneService
 
-/// The routes of a service. All but the console's read what is in memory, and answer at once.
+/// The routes of a service. All but the console's and the methods' read what is in memory, and answer at once.
 struct HTTPRoutes {
   /// Shared caches may keep the keys for so long. A new key is published an hour before it signs (`keys rotate --after
   /// 1h`), so that caches have it in time if replicas load it within 55 minutes; and a removed one is gone from them as
@@ -26,12 +26,22 @@ struct HTTPRoutes {
   let issuer: String
   let metrics: RenderedMetrics
   let console: Console
+  /// For the calls of the address that serves the methods.
+  let callMeters: CallMeters
 
-  /// - Parameter name: of the address's host, as the configuration has it.
-  func router(for parts: Set<HTTPPart>, at name: String?) -> HTTPRouter {
+  /// - Parameters:
+  ///   - name: of the address's host, as the configuration has it.
+  ///   - loop: of the address.
+  func router(for parts: Set<HTTPPart>, at name: String?, on loop: EventLoop) -> HTTPRouter {
     var router = HTTPRouter()
     addHealth(to: &router)
-    if parts.contains(.everybody) { addKeys(to: &router) }
+    if parts.contains(.everybody) {
+      addKeys(to: &router)
+      ConnectRoutes(
+        service: service, loop: loop, meters: LoopConfined(callMeters, on: loop),
+        takesLocalCallers: parts.contains(.operators), hostName: name
+      ).add(to: &router)
+    }
     if parts.contains(.operators) {
       addMetrics(to: &router, at: name)
       console.addRoutes(to: &router)
@@ -84,7 +94,7 @@ struct HTTPRoutes {
   /// lost.
   private static let maximumTokenRequestBytes = 8 << 10
   private static let refusal =
-    "this service issues tokens to its callers over gRPC alone; here they can only be verified"
+    "this service issues tokens to its callers alone, by the methods of its API"
   private static var nothingToRequest: HTTPResponse { .text(.badRequest, "unsupported_response_type: \(refusal)") }
 
   /// For verifiers of tokens, with every member that OpenID Connect Discovery 1.0 §3 requires. Both endpoints exist and
@@ -142,7 +152,7 @@ struct HTTPRoutes {
   /// Whether a browser on this machine may have sent the request for a page of another site, whose name leads here (DNS
   /// rebinding). Over TLS the certificate would not fit that name. Clients beyond this machine may use any name, as
   /// monitoring in plaintext does.
-  private static func mayBeRebound(_ request: HTTPRequest, at name: String?) -> Bool {
+  static func mayBeRebound(_ request: HTTPRequest, at name: String?) -> Bool {
     guard request.client.isLoopback, !request.isEncrypted, !request.head.hostIsAddress else { return false }
     // Browsers always send a host.
     guard let host = request.head.hostName else { return false }

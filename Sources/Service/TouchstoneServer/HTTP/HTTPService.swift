@@ -2,6 +2,7 @@
 
 internal import DispatchHTTP
 internal import DispatchRPC
+internal import TouchstoneService
 
 /// An address of HTTP, and what it serves there.
 struct HTTPListener {
@@ -54,24 +55,35 @@ struct HTTPListener {
 
 /// The HTTP server of a process.
 final class HTTPService: Sendable {
-  /// Requests that run when the service ends are answered at once, and only a client that reads slowly needs longer.
-  private static let grace = Duration.seconds(1)
+  /// The last calls end meanwhile: a passcode waits up to 5 s for its turn.
+  private static let grace = Duration.seconds(6)
 
   /// One for each address, in the order of the configuration.
   let urls: [String]
   private let server: HTTPServer
 
   /// Takes the addresses, whose clients wait until `begin`. Returns `nil` if there are none.
+  ///
+  /// - Parameter loopIndex: the service's event loop for calls that come by HTTP.
   init?(
-    on listeners: [HTTPListener], tls: RPCServerTLS?, routes: HTTPRoutes, configuration: HTTPServerConfiguration
+    on listeners: [HTTPListener], tls: RPCServerTLS?, routes: HTTPRoutes, loopIndex: Int,
+    configuration: HTTPServerConfiguration
   ) throws(Failure) {
     guard !listeners.isEmpty else { return nil }
     server = HTTPServer(configuration)
     var urls: [String] = []
     for listener in listeners {
       let socket = try listener.socket()
-      let router = routes.router(for: listener.settings.parts, at: listener.endpoint.host)
-      server.add(socket, tls: listener.isEncrypted ? tls : nil, router: router)
+      let loop = EventLoop(label: HTTPServer.label, index: loopIndex)
+      let parts = listener.settings.parts
+      let router = routes.router(for: parts, at: listener.endpoint.host, on: loop)
+      if parts.contains(.everybody) {
+        loop.execute { [service = routes.service] in loop.onRoundEnd = { service.roundEnded(on: $0) } }
+      }
+      // Browsers would prompt operators for a certificate.
+      server.add(
+        socket, on: loop, tls: listener.isEncrypted ? tls : nil, takesCertificates: !parts.contains(.operators),
+        router: router)
       urls.append("\(listener.isEncrypted ? "https" : "http")://\(socket.address)")
     }
     self.urls = urls

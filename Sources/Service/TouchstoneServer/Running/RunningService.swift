@@ -77,8 +77,8 @@ package final class RunningService: Sendable {
       on: prepared.httpListeners, tls: prepared.tls,
       routes: HTTPRoutes(
         service: service, issuer: configuration.service.issuer, metrics: RenderedMetrics(meters.registry.text),
-        console: parts.console),
-      configuration: settings.http)
+        console: parts.console, callMeters: settings.httpCalls),
+      loopIndex: ServiceParts.httpLoopIndex(prepared), configuration: settings.http)
     addresses = try Self.listen(on: prepared.listeners, server, prepared.tls)
     try http?.begin()
     upkeep = Upkeep(early, prepared, parts, on: store, in: process)

@@ -66,7 +66,7 @@ struct PreparedStart: Sendable {
 
   func serverConfigurations(
     for service: TouchstoneService, logger: Logger
-  ) -> (rpc: RPCServerConfiguration, http: HTTPServerConfiguration) {
+  ) -> (rpc: RPCServerConfiguration, http: HTTPServerConfiguration, httpCalls: CallMeters) {
     let descriptorLog = DescriptorLog(logger)
     var rpc = RPCServerConfiguration()
     rpc.eventLoops = eventLoops.count
@@ -85,12 +85,13 @@ struct PreparedStart: Sendable {
       http.limits.connections = descriptors.httpConnections(wanted: http.limits.connections)
       descriptors.bound(&rpc, beside: httpListeners.count * http.limits.connections, logger: logger)
     }
-    let running = eventLoops.map { _ in RunningCallCount() }
+    // The last one is for calls that come by HTTP.
+    let running = (0...eventLoops.count).map { _ in RunningCallCount() }
     meters.registry.observe(running)
-    rpc.observer = { [meters, paths = service.router.paths] eventLoop in
-      CallMeters(meters.registry, paths: paths, running: running[eventLoop])
-    }
-    return (rpc, http)
+    let paths = service.methods.paths
+    rpc.observer = { [meters] eventLoop in CallMeters(meters.registry, paths: paths, running: running[eventLoop]) }
+    let httpCalls = CallMeters(meters.registry, paths: paths, running: running[eventLoops.count])
+    return (rpc, http, httpCalls)
   }
 }
 
@@ -101,6 +102,10 @@ struct ServiceParts: Sendable {
   let accountSigning: AccountSigning
   let service: TouchstoneService
   let console: Console
+
+  /// The service's event loops are the RPC server's, the console's, and that of calls by HTTP.
+  static func consoleLoopIndex(_ prepared: PreparedStart) -> Int { prepared.eventLoops.count }
+  static func httpLoopIndex(_ prepared: PreparedStart) -> Int { prepared.eventLoops.count + 1 }
 
   init(_ prepared: PreparedStart, on store: any Store, in process: StartedProcess) throws(Failure) {
     let (configuration, meters, logger) = (prepared.configuration, prepared.meters, process.logger)
@@ -125,12 +130,12 @@ struct ServiceParts: Sendable {
     environment.decisions = process.log
     environment.version = process.version
     logger.notice("signatures are verified", metadata: ["by": "\(environment.signatures.name)"])
-    // The last event loop is the console's.
     service = TouchstoneService(
-      configuration: configuration.service, store: store, keys: keys, eventLoopCount: prepared.eventLoops.count + 1,
+      configuration: configuration.service, store: store, keys: keys,
+      eventLoopCount: Self.httpLoopIndex(prepared) + 1,
       logger: logger, environment: environment)
     console = Console(
-      configuration.consoleSettings, service: service, eventLoop: prepared.eventLoops.count,
+      configuration.consoleSettings, service: service, eventLoop: Self.consoleLoopIndex(prepared),
       ids: SessionIDs(pepper: keys.pepper),
       browsers: BrowserProofs(pepper: keys.pepper), url: configuration.consoleURL,
       secrets: SecretWorkers(threads: 1, niceness: SecretWorkers.operators), clock: process.clock,

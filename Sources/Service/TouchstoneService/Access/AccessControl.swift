@@ -102,7 +102,7 @@ final class AccessControl: Sendable {
   /// Determined once for each connection, until the callers are replaced.
   private func standing(of call: any IncomingContext, by authorization: Authorization) -> Authorization.PeerStanding {
     if let known = call.connectionNote as? KnownPeer, known.authorization === authorization { return known.standing }
-    let standing = authorization.standing(of: call.peer)
+    let standing = authorization.standing(of: call.peer, isKnownByPlace: call.isKnownByPlace)
     call.connectionNote = KnownPeer(authorization: authorization, standing: standing)
     return standing
   }

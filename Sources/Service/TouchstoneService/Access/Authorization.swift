@@ -143,10 +143,10 @@ final class Authorization: Sendable {
     self.byPath = byPath
   }
 
-  func standing(of peer: RPCPeer) -> PeerStanding {
+  func standing(of peer: RPCPeer, isKnownByPlace: Bool = true) -> PeerStanding {
     let isReadable = !peer.isEncrypted && !peer.address.isLocal
     guard let certificate = peer.certificate else {
-      let path: CallerByPath? = peer.isEncrypted ? nil : isReadable ? .plaintext : .local
+      let path: CallerByPath? = peer.isEncrypted || !isKnownByPlace ? nil : isReadable ? .plaintext : .local
       let grants = path.flatMap { byPath[$0] }
       return PeerStanding(
         isReadable: isReadable, identification: grants.map { .caller($0) } ?? .refused(.credentialsMissing),

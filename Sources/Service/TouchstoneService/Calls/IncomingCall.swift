@@ -34,6 +34,9 @@ public protocol IncomingContext: AnyObject, Sendable {
   var identifiedCaller: IdentifiedCaller? { get }
   /// An object that lives as long as the connection. Used on the event loop only.
   var connectionNote: (any AnyObject & Sendable)? { get set }
+  /// Whether the place that the call comes from may identify its caller (`CallerByPath`). False on an address before
+  /// which proxies stand, because all their clients would be `local`. Read once for each connection.
+  var isKnownByPlace: Bool { get }
   /// The caller no longer waits for the answer.
   var isCancelled: Bool { get }
   /// The first value of this name, which is in lower case. Each call searches again.
@@ -49,6 +52,7 @@ public protocol IncomingContext: AnyObject, Sendable {
 
 extension IncomingContext {
   public var identifiedCaller: IdentifiedCaller? { nil }
+  public var isKnownByPlace: Bool { true }
 
   /// A call without a connection keeps nothing.
   public var connectionNote: (any AnyObject & Sendable)? {

@@ -1,7 +1,7 @@
 // Errors of calls. A policy's decisions are no errors: they are in the answer.
 
 public import DispatchRPC
-internal import TouchstoneCodec
+package import TouchstoneCodec
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
@@ -203,6 +203,14 @@ extension TouchstoneService {
   public static let overloadError = RequestError(
     code: .unavailable, message: "the server has too many calls; try again later"
   ).rpcError(in: .default)
+
+  /// The error of a server that is about to stop, for calls over connections on which it cannot tell clients to leave.
+  package static let drainingError = RequestError(
+    code: .unavailable, message: "the server stops; call another one"
+  ).rpcError(in: .default)
+
+  /// The error of a request that could not be decoded before a handler had it.
+  package static func error(of fault: DecodingError) -> RPCError { RequestError(fault).rpcError(in: .default) }
 }
 
 extension RequestError.PersonText {

@@ -31,6 +31,7 @@ final class Health: Sendable {
   static let services = [""] + MethodDescriptor.services(where: { $0.access == .applicationGranted })
 
   var isServing: Bool { machine.withLock { $0.isServing } }
+  var isDraining: Bool { machine.withLock { $0.isDraining } }
 
   /// `nil`: there is no such service.
   func status(of service: String) -> GRPCHealth.CheckResponse.ServingStatus? {
@@ -183,6 +184,9 @@ extension TouchstoneService {
 
   /// Whether grpc.health.v1 answers SERVING.
   public var isServing: Bool { health.isServing }
+
+  /// Whether `beginDraining` was called.
+  package var isDraining: Bool { health.isDraining }
 
   /// Reports a failure of the store outside of calls. The status must change even if no call comes.
   public func storeFailed() {

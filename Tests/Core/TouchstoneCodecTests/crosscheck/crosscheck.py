@@ -4,11 +4,12 @@
     crosscheck.py verify --protos DIR --sent FILE --received FILE [--any]
 
 Between the two, Swift decodes each message, writes down what it sees in its properties, and encodes it anew. `verify`
-parses the new bytes and compares both with the original. It compares Swift's JSON with its own, where it has one.
+parses the new bytes and compares both with the original. It compares Swift's JSON with its own, where it has one, and what Swift
+reads of Python's JSON with the original.
 
 A file is a sequence of records, a record a sequence of blobs, a blob its length (4 bytes, little endian) and its bytes:
-  sent:      message type, bytes
-  received:  message type, "accepted" or "refused", the properties as text, bytes, JSON
+  sent:      message type, bytes, Python's JSON (empty if there is none)
+  received:  message type, "accepted" or "refused", the properties as text, bytes, JSON; the properties by Python's JSON
 """
 
 import argparse
@@ -202,6 +203,7 @@ def key(number, wire_type):
 def generate(arguments):
     generator = Generator(arguments.seed)
     types = load(arguments.protos)
+    types_with_maps = load(arguments.protos, has_maps=True)
     with open(arguments.out, "wb") as out:
         for name, cls in sorted(types.items()):
             for index in itertools.count():
@@ -210,9 +212,9 @@ def generate(arguments):
                 data = generator.message(cls, density=[1, 0.8, 0.3][index % 3]).SerializeToString()
                 if index % 10 == 9:
                     data += generator.unknown_fields()
-                write(out, name.encode(), data)
+                write(out, name.encode(), data, as_json_text(types_with_maps[name], data, generator.random))
                 for _ in range(DAMAGED_PER_MESSAGE):
-                    write(out, name.encode(), generator.damaged(data))
+                    write(out, name.encode(), generator.damaged(data), b"")
 
 
 # --- comparison ---
@@ -260,14 +262,14 @@ def parsed(cls, data):
 
 def verify(arguments):
     types = load(arguments.protos)
-    sent = list(records(arguments.sent, 2))
-    received = list(records(arguments.received, 5))
+    sent = list(records(arguments.sent, 3))
+    received = list(records(arguments.received, 6))
     types_with_maps = load(arguments.protos, has_maps=True)
     if len(sent) != len(received):
         sys.exit(f"sent {len(sent)} messages, received {len(received)}")
     accepted = Counter()
     compared = Counter()
-    for index, ((name, data), (name_back, verdict, text, data_back, json_text)) in enumerate(zip(sent, received)):
+    for index, ((name, data, own_json), (name_back, verdict, text, data_back, json_text, read)) in enumerate(zip(sent, received)):
         undamaged = not arguments.any and index % (1 + DAMAGED_PER_MESSAGE) == 0
         fault = None
         if name != name_back:
@@ -279,11 +281,13 @@ def verify(arguments):
                 compared[name] += 1
                 if json.loads(json_text) != expected:
                     fault = f"has the JSON {json_text.decode()}, not {expected}"
+            if own_json and read != text:
+                fault = f"has the JSON {own_json.decode()}, which was read as {read.decode()}"
         elif undamaged:
             fault = f"was refused: {text.decode()}"
         if fault:
             sys.exit(f"message {index}, {name.decode()} {data.hex()}: {fault}")
-    without = {name for name, _ in sent} - set(compared) if not arguments.any else set()
+    without = {name for name, _, _ in sent} - set(compared) if not arguments.any else set()
     # A random google.protobuf.Any names no type.
     if without - {b"google.protobuf.Any", b"google.rpc.Status"}:
         sys.exit(f"no JSON was compared of {without}")
@@ -296,6 +300,23 @@ def as_json(cls, data):
         return json_format.MessageToDict(cls.FromString(data))
     except (json_format.Error, ValueError, TypeError):
         return None
+
+
+def as_json_text(cls, data, chance):
+    """What Python makes of it in one of its forms; nothing where it makes nothing, and for a map of messages, which Swift has as a list."""
+    entries = [field.message_type for field in cls.DESCRIPTOR.fields if is_message(field) and field.message_type.GetOptions().map_entry]
+    if any(is_message(entry.fields_by_name["value"]) for entry in entries):
+        return b""
+    options = {
+        "preserving_proto_field_name": chance.random() < 0.5,
+        "use_integers_for_enums": chance.random() < 0.5,
+        "indent": chance.choice([None, 1]),
+        "ensure_ascii": chance.random() < 0.5,
+    }
+    try:
+        return json_format.MessageToJson(cls.FromString(data), **options).encode()
+    except (json_format.Error, ValueError, TypeError):
+        return b""
 
 
 def difference(cls, data, text, data_back):
@@ -348,4 +369,5 @@ def main():
     arguments.run(arguments)
 
 
-main()
+if __name__ == "__main__":
+    main()

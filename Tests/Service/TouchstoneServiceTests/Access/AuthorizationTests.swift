@@ -40,10 +40,12 @@ struct AuthorizationTests {
     }
   }
 
-  private func identify(_ peer: RPCPeer, _ authorization: String?, by callers: [CallerDefinition]?) -> Case.Expected {
+  private func identify(
+    _ peer: RPCPeer, _ authorization: String?, by callers: [CallerDefinition]?, isKnownByPlace: Bool = true
+  ) -> Case.Expected {
     let rules = Authorization(callers)
     let key = authorization.map(Authorization.ShownKey.init) ?? .none
-    switch rules.identify(rules.standing(of: peer), key) {
+    switch rules.identify(rules.standing(of: peer, isKnownByPlace: isKnownByPlace), key) {
     case .caller(let grants): return .caller(grants.caller.identity)
     case .refused(let refusal): return .refused(refusal)
     }
@@ -60,6 +62,24 @@ struct AuthorizationTests {
   ])
   func withoutCallersWhoeverIsOnThisMachineIsLocal(_ test: Case) {
     #expect(identify(test.peer, test.authorization, by: nil) == test.expected)
+  }
+
+  /// Its clients come by proxies on this machine, which would make all of them `local`.
+  @Test(arguments: [
+    Case("a Unix socket", .unix, .refused(.credentialsMissing)),
+    Case("loopback", .loopback, .refused(.credentialsMissing)),
+    Case("the network", .stranger, .refused(.credentialsMissing)),
+    Case("loopback with a key", .loopback, "Bearer \(TestKey.shop)", .caller("shop")),
+    Case("loopback with a wrong key", .loopback, "Bearer \(TestKey.unknown)", .refused(.keyUnknown)),
+    Case("the network with a key", .stranger, "Bearer \(TestKey.shop)", .refused(.keyInPlaintext)),
+    Case("TLS with a key", .encrypted, "Bearer \(TestKey.shop)", .caller("shop")),
+    Case("mutual TLS", .certified([spiffe]), .caller("shop")),
+  ])
+  func nobodyIsKnownByPlaceOnAnAddressForEverybody(_ test: Case) {
+    #expect(
+      identify(test.peer, test.authorization, by: Self.callersByPath, isKnownByPlace: false) == test.expected)
+    let refusal: AccessRefusal = test.peer.certificate == nil ? .credentialsMissing : .certificateUnknown
+    #expect(identify(test.peer, test.authorization, by: nil, isKnownByPlace: false) == .refused(refusal))
   }
 
   @Test(arguments: [

@@ -44,7 +44,7 @@ package final class ConnectionRegister: Sendable {
   }
 
   /// False: it has no place of its caller's, and this is to be called again at the next call.
-  func callAdmitted(_ id: ConnectionSlots.ID, of owner: String) -> Bool {
+  package func callAdmitted(_ id: ConnectionSlots.ID, of owner: String) -> Bool {
     switch slots.withLock({ $0.callAdmitted(id, of: owner) }) {
     case .keep: return true
     case .keepEnding(let eviction):
@@ -55,7 +55,7 @@ package final class ConnectionRegister: Sendable {
   }
 
   /// - Parameter body: closes a connection whose place another one has now. From any thread.
-  func onEviction(_ body: @escaping @Sendable (ConnectionSlots.Eviction) -> Void) {
+  package func onEviction(_ body: @escaping @Sendable (ConnectionSlots.Eviction) -> Void) {
     evict.withLock { $0 = body }
   }
 

@@ -1,0 +1,192 @@
+// The API's unary methods for callers without gRPC: by Connect's protocol over HTTP/1.1, as JSON or as protobuf.
+
+internal import DispatchHTTP
+internal import DispatchRPC
+internal import TouchstoneCodec
+internal import TouchstoneService
+
+/// The routes of the methods at one address. A call has the same handler, grants, limits and events as over gRPC. As
+/// many run at one time as there are connections, which are fewer than the calls that gRPC's server never refuses
+/// (`RunningCallLimit`).
+struct ConnectRoutes: Sendable {
+  /// The largest message, if it is one field of bytes in Base64, and a tenth for names.
+  static let maximumBodyBytes = DecodingLimits.default.maximumBytes * 3 / 2
+
+  let service: TouchstoneService
+  /// The address's own, with an index among the service's.
+  let loop: EventLoop
+  let meters: LoopConfined<CallMeters>
+  /// Whether a process of this machine may call without a key: on an address that serves operators, too, which is for
+  /// this machine alone. Before an address for everybody there may be a proxy, all of whose clients would be `local`.
+  let takesLocalCallers: Bool
+  /// The name of the address's host, as the configuration has it.
+  let hostName: String?
+
+  func add(to router: inout HTTPRouter) {
+    let methods = service.methods
+    let unary = Dictionary(uniqueKeysWithValues: JSONMethod.all.map { ($0.path, $0) })
+    let tooLarge = ConnectError(code: .resourceExhausted, message: "the body may have \(Self.maximumBodyBytes) bytes")
+    for (place, path) in methods.paths.enumerated() {
+      guard let method = unary[path] else {
+        // Clients of Connect send streams with another type, too.
+        let refusal = ConnectError(code: .unimplemented, message: "\(path) answers a stream: call it over gRPC")
+        router.add("POST", path, maximumBodyBytes: Self.maximumBodyBytes) { $1.answer(refusal.response) }
+        continue
+      }
+      router.add("POST", path, maximumBodyBytes: Self.maximumBodyBytes, tooLarge: tooLarge.response) {
+        request, exchange in
+        serve(request, exchange, method, at: place, in: methods)
+      }
+    }
+  }
+
+  private func serve(
+    _ request: HTTPRequest, _ exchange: HTTPExchange, _ method: JSONMethod, at place: Int, in methods: MethodTable
+  ) {
+    guard !takesLocalCallers || !request.mayComeFromPage(at: hostName) else {
+      return exchange.answer(
+        .text(.forbidden, "no page in a browser may call: use an address or localhost, and no Origin"))
+    }
+    let head: ConnectCallHead
+    do throws(ConnectCallHead.Refusal) {
+      head = try ConnectCallHead(request.head)
+    } catch {
+      return exchange.answer(error.response)
+    }
+    // The service refuses an unknown caller before it says what is wrong with the request, so it gets one in any case.
+    let (message, fault) = Self.message(of: request.body, head.form, method)
+    let call = ConnectCall(request, exchange, method, head.form, fault, at: place, for: self)
+    guard !service.isDraining else { return call.fail(TouchstoneService.drainingError) }
+    if let timeout = head.timeout { call.end(at: loop.now.advanced(by: timeout)) }
+    // The address's event loop verifies signatures at the end of its round (`HTTPService`).
+    message.withUnsafeBytes { methods.dispatch(call, $0) }
+  }
+
+  /// The bytes of no message: no field has the number 0.
+  private static let unreadableMessage: [UInt8] = [0]
+
+  private static func message(
+    of body: [UInt8], _ form: ConnectCallHead.MessageForm, _ method: JSONMethod
+  ) -> ([UInt8], DecodingError?) {
+    guard form == .json else { return (body, nil) }
+    do throws(DecodingError) {
+      return (try method.request(body), nil)
+    } catch {
+      return (unreadableMessage, error)
+    }
+  }
+}
+
+extension HTTPRequest {
+  /// Whether a browser may have sent it for a page: of another site, whose name leads here (DNS rebinding), or of one
+  /// that says so itself.
+  fileprivate func mayComeFromPage(at name: String?) -> Bool {
+    HTTPRoutes.mayBeRebound(self, at: name) || !head.fields.values(of: "origin").isEmpty
+  }
+}
+
+/// One call. The first answer counts.
+private final class ConnectCall: IncomingCall {
+  let path: String
+  let loop: EventLoop
+  let peer: RPCPeer
+  let isKnownByPlace: Bool
+  private let head: HTTPRequestHead
+  private let exchange: HTTPExchange
+  private let method: JSONMethod
+  private let form: ConnectCallHead.MessageForm
+  /// Why the service gets an unreadable message.
+  private let fault: DecodingError?
+  private let measures: CallMeasures
+
+  /// On the event loop only.
+  init(
+    _ request: HTTPRequest, _ exchange: HTTPExchange, _ method: JSONMethod, _ form: ConnectCallHead.MessageForm,
+    _ fault: DecodingError?, at place: Int, for routes: ConnectRoutes
+  ) {
+    path = method.path
+    loop = routes.loop
+    peer = RPCPeer(address: request.client, certificate: request.certificate, isEncrypted: request.isEncrypted)
+    isKnownByPlace = routes.takesLocalCallers
+    head = request.head
+    self.exchange = exchange
+    self.method = method
+    self.form = form
+    self.fault = fault
+    measures = CallMeasures(routes.meters, of: place, receivedBytes: request.body.count)
+  }
+
+  deinit {
+    fail(RPCError(code: .internalError, message: "the call was dropped"))
+  }
+
+  /// Includes a deadline that has passed.
+  var isCancelled: Bool { exchange.isOver }
+
+  func metadata(_ name: String) -> String? {
+    let values = head.fields.values(of: name)
+    return values.isEmpty ? nil : values.joined(separator: ", ")
+  }
+
+  func admitted(of caller: String) {
+    exchange.admitted(of: caller)
+  }
+
+  // MARK: Answers
+
+  /// Leaves out the metadata: health's version is all that there is, and probes of HTTP do not read it.
+  func respond(_ message: [UInt8], initialMetadata: Metadata) {
+    exchange.answer { [method, form, measures] in
+      do throws(DecodingError) {
+        let body = form == .json ? try method.response(message) : message
+        let fields: [(StaticString, String)] = [("Content-Type", form.contentType), ("Cache-Control", "no-store")]
+        return measures.ended(.ok, HTTPResponse(fields: fields, body: body))
+      } catch {
+        let failure = ConnectError(code: .internalError, message: "the answer could not be encoded")
+        return measures.ended(failure.code, failure.response)
+      }
+    }
+  }
+
+  func fail(_ error: RPCError) {
+    let told = error.code == .invalidArgument ? fault.map(TouchstoneService.error) ?? error : error
+    exchange.answer { [measures] in measures.ended(told.code, ConnectError(told).response) }
+  }
+
+  /// On the event loop only.
+  func end(at deadline: MonotonicTime) {
+    let late = ConnectError(code: .deadlineExceeded, message: "the service did not answer in time")
+    exchange.answer(at: deadline) { [measures] in measures.ended(late.code, late.response) }
+  }
+}
+
+extension ConnectError {
+  fileprivate init(_ error: RPCError) {
+    let details = JSONDetail.all(ofStatus: error.metadata.firstBinary("grpc-status-details-bin") ?? [])
+    self.init(
+      code: error.code, message: error.message,
+      details: details.map { Detail(type: $0.type, value: $0.bytes, debug: $0.json) })
+  }
+}
+
+/// What metrics show of one call. On the event loop only.
+private struct CallMeasures: Sendable {
+  private let meters: LoopConfined<CallMeters>
+  private let place: Int
+  private let receivedBytes: Int
+  private let began = MonotonicTime.now()
+
+  init(_ meters: LoopConfined<CallMeters>, of place: Int, receivedBytes: Int) {
+    (self.meters, self.place, self.receivedBytes) = (meters, place, receivedBytes)
+    meters.value.callBegan(place)
+  }
+
+  /// Returns the response.
+  func ended(_ code: RPCCode, _ response: HTTPResponse) -> HTTPResponse {
+    meters.value.callEnded(
+      RPCEndedCall(
+        method: place, code: code, nanoseconds: (MonotonicTime.now() - began).wholeNanoseconds,
+        sentBytes: response.body.count, receivedBytes: receivedBytes))
+    return response
+  }
+}

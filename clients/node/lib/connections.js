@@ -1,0 +1,242 @@
+"use strict";
+// Connections of HTTP/2 to the addresses of a target: one to each, made when a call needs it.
+
+const dns = require("node:dns/promises");
+const http2 = require("node:http2");
+const net = require("node:net");
+
+const { TouchstoneError } = require("./errors.js");
+
+const CONNECT_MILLISECONDS = 5_000;
+/** Between attempts to connect to an address that refuses: doubled from the first to the last. */
+const FIRST_BACKOFF_MILLISECONDS = 100;
+const LAST_BACKOFF_MILLISECONDS = 10_000;
+/** A connection that answers no ping within this time is dead. */
+const PING_MILLISECONDS = 5_000;
+/** What Node's TLS may take from a caller. Nothing of it switches off that the service's certificate is verified. */
+const TLS_OPTIONS = ["ca", "cert", "key", "passphrase", "servername"];
+
+/** The addresses of "host:port", "dns:///host:port", "ipv4:1.2.3.4:7443,…", "ipv6:[::1]:7443,…", "unix:path", or a list of these. */
+function parseTarget(target) {
+  if (Array.isArray(target)) return target.flatMap(parseTarget);
+  if (typeof target !== "string" || target === "") throw new TypeError("the target must be a text, or a list of texts");
+  const [, scheme, rest] = /^(unix|dns|ipv4|ipv6):(.*)$/s.exec(target) ?? [undefined, "", target];
+  if (scheme === "unix") return [{ path: rest.startsWith("///") ? rest.slice(2) : rest }];
+  const names = scheme === "dns" ? rest.replace(/^\/\/\//, "") : rest;
+  if (names.startsWith("//")) throw new TypeError(`the target ${target} names a DNS server, which is not served`);
+  return names.split(",").map(parseAddress);
+}
+
+function parseAddress(text) {
+  const found = /^(?:\[([0-9A-Fa-f:.%]+)\]|([^[\]:/@\s]+)):([0-9]{1,5})$/.exec(text);
+  if (!found || Number(found[3]) > 65_535) throw new TypeError(`${text} is no address: name host and port, as in 127.0.0.1:7443`);
+  return { host: found[1] ?? found[2], port: Number(found[3]) };
+}
+
+/** Whether an address leads to this machine alone. */
+function isLocal({ path, host }) {
+  if (path !== undefined || host === "localhost" || host === "::1") return true;
+  return net.isIPv4(host) && host.startsWith("127.");
+}
+
+/** A connection to one address. It is made again after it was lost. */
+class Connection {
+  calls = 0;
+  session;
+  connecting;
+  failures = 0;
+  retryAt = 0;
+  lastError;
+  pinging = false;
+
+  constructor(address, tls) {
+    this.address = address;
+    this.tls = tls;
+  }
+
+  get isReady() {
+    return this.session !== undefined;
+  }
+
+  /** Resolves when calls can be sent. While the address is left alone after a failure, it rejects at once. */
+  connect() {
+    if (this.isReady) return Promise.resolve(this);
+    if (this.retryAt > Date.now()) return Promise.reject(this.lastError);
+    this.connecting ??= this.open().finally(() => {
+      this.connecting = undefined;
+    });
+    return this.connecting;
+  }
+
+  open() {
+    return new Promise((resolve, reject) => {
+      const session = this.newSession();
+      let isSettled = false;
+      const fail = (error) => {
+        clearTimeout(timer);
+        session.destroy();
+        if (this.session === session) this.session = undefined;
+        if (isSettled) return;
+        isSettled = true;
+        this.failed(error);
+        reject(error);
+      };
+      const timer = setTimeout(() => fail(new Error("the connection took too long")), CONNECT_MILLISECONDS);
+      session.on("error", fail);
+      session.on("close", () => fail(new Error("the connection was closed")));
+      session.on("goaway", () => {
+        // Running calls go on; new ones need another connection.
+        if (this.session === session) this.session = undefined;
+      });
+      session.once("connect", () => {
+        if (this.tls && session.alpnProtocol !== "h2") return fail(new Error("the server does not speak HTTP/2"));
+        clearTimeout(timer);
+        isSettled = true;
+        this.session = session;
+        this.failures = 0;
+        // A program may end while no call is under way.
+        if (this.calls === 0) session.unref();
+        resolve(this);
+      });
+    });
+  }
+
+  newSession() {
+    const { path, host, port } = this.address;
+    const name = path === undefined ? (net.isIPv6(host) ? `[${host}]` : host) : "localhost";
+    const settings = { enablePush: false };
+    if (path !== undefined) return http2.connect("http://localhost", { settings, createConnection: () => net.connect(path) });
+    if (!this.tls) return http2.connect(`http://${name}:${port}`, { settings });
+    return http2.connect(`https://${name}:${port}`, { settings, ...this.tls, rejectUnauthorized: true });
+  }
+
+  failed(error) {
+    this.lastError = error;
+    const backoff = Math.min(FIRST_BACKOFF_MILLISECONDS * 2 ** this.failures, LAST_BACKOFF_MILLISECONDS);
+    this.failures += 1;
+    // Not all clients at one time.
+    this.retryAt = Date.now() + backoff * (0.8 + 0.4 * Math.random());
+  }
+
+  /** Opens a stream. Throws if the connection went away just now. */
+  request(headers) {
+    const { session } = this;
+    const stream = session.request(headers);
+    this.calls += 1;
+    if (this.calls === 1) session.ref();
+    stream.once("close", () => {
+      this.calls -= 1;
+      if (this.calls === 0 && !session.destroyed) session.unref();
+    });
+    return stream;
+  }
+
+  /** A call had no answer in time: if the peer is gone without a word, later calls need another connection. */
+  test() {
+    const { session } = this;
+    if (this.pinging || session === undefined || session.destroyed) return;
+    this.pinging = true;
+    const timer = setTimeout(() => session.destroy(), PING_MILLISECONDS);
+    timer.unref();
+    session.ping(() => {
+      this.pinging = false;
+      clearTimeout(timer);
+    });
+  }
+
+  close() {
+    this.retryAt = Infinity;
+    this.lastError = new Error("the client is closed");
+    this.session?.destroy();
+  }
+}
+
+/** Chooses a connection for each call. */
+class Connections {
+  connections = new Map();
+  isClosed = false;
+  next = 0;
+  addresses;
+
+  constructor(target, { tls, balancing = "" }) {
+    if (!["", "round_robin"].includes(balancing)) throw new TypeError("balancing is round_robin, or absent");
+    this.targets = parseTarget(target);
+    this.isRoundRobin = balancing === "round_robin";
+    this.tls = tls && Object.fromEntries(Object.entries(tls).filter(([name]) => TLS_OPTIONS.includes(name)));
+    const unknown = Object.keys(tls ?? {}).filter((name) => !TLS_OPTIONS.includes(name));
+    if (unknown.length > 0) throw new TypeError(`tls takes ${TLS_OPTIONS.join(", ")}, not ${unknown.join(", ")}`);
+  }
+
+  get isLocal() {
+    return this.targets.every(isLocal);
+  }
+
+  /** A connection that is ready: the next one in turn, or the first of the addresses that answers. */
+  async pick() {
+    let connections;
+    try {
+      connections = await this.all();
+      return await this.ready(connections);
+    } catch (error) {
+      // A name may have other addresses by now.
+      this.addresses = undefined;
+      const cause = error instanceof AggregateError ? error.errors[0] : error;
+      throw TouchstoneError.of("UNAVAILABLE", `no connection to the service: ${cause.message}`);
+    }
+  }
+
+  async ready(connections) {
+    if (this.isRoundRobin) {
+      const attempts = connections.map((one) => one.connect());
+      for (const attempt of attempts) attempt.catch(() => {});
+      if (!connections.some((one) => one.isReady)) return Promise.any(attempts);
+    }
+    const ready = connections.filter((one) => one.isReady);
+    if (ready.length > 0) return ready[this.isRoundRobin ? this.next++ % ready.length : 0];
+    let last;
+    for (const one of connections) {
+      try {
+        return await one.connect();
+      } catch (error) {
+        last = error;
+      }
+    }
+    throw last;
+  }
+
+  async all() {
+    if (this.isClosed) throw new Error("the client is closed");
+    this.addresses ??= (await Promise.all(this.targets.map(resolve))).flat();
+    const connections = this.addresses.map((address) => {
+      const name = address.path ?? `${address.host} ${address.port}`;
+      if (!this.connections.has(name)) this.connections.set(name, new Connection(address, this.tlsFor(address)));
+      return this.connections.get(name);
+    });
+    // Those of addresses that the name has no more end when their calls have.
+    for (const [name, connection] of this.connections) {
+      if (connections.includes(connection)) continue;
+      this.connections.delete(name);
+      connection.session?.close();
+    }
+    return connections;
+  }
+
+  tlsFor({ path, name }) {
+    if (!this.tls || path !== undefined) return undefined;
+    return name === undefined ? this.tls : { servername: name, ...this.tls };
+  }
+
+  close() {
+    this.isClosed = true;
+    for (const connection of this.connections.values()) connection.close();
+  }
+}
+
+/** All addresses of a name, which TLS still needs. */
+async function resolve(target) {
+  if (target.path !== undefined || net.isIP(target.host)) return [target];
+  const found = await dns.lookup(target.host, { all: true, verbatim: true });
+  return found.map(({ address }) => ({ host: address, port: target.port, name: target.host }));
+}
+
+module.exports = { Connections };
