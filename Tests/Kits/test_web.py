@@ -238,12 +238,33 @@ def test_a_page_loads_at_most_12_kilobytes(package, file):
 def backend(tmp_path, package):
     backend = Backend(package)
     passkeys = {"rp_id": "localhost", "origins": [backend.origin]}
-    server = Server(tmp_path / "data", configuration={"applications": {APP: {"passkeys": passkeys}}})
+    server = Server(tmp_path / "data", configuration={"applications": {APP: {"passkeys": passkeys, "text_signatures": True}}})
     backend.shop = PasskeyCaller(new_caller(server, APP))
     yield backend
     backend.shutdown()
     backend.server_close()
     server.close()
+
+
+@pytest.mark.parametrize("platform", ["ios", "android"])
+def test_a_wrapper_of_react_native_with_the_service(backend, web_project, platform):
+    """It signs texts by an RSA key, as react-native-biometrics does on each platform."""
+    shutil.copytree(KIT / "tests", web_project / "tests", dirs_exist_ok=True)
+    command = ["node", "tests/wrapper.mjs", backend.origin, platform]
+    run = subprocess.run(command, cwd=web_project, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+    is_apple = platform == "ios"
+    assert json.loads(run.stdout) == [
+        ["enable", "done"],
+        ["login", "OUTCOME_SUCCEEDED"],
+        # Nothing attests such a key, so that an Android phone pays nothing with it.
+        ["pay", "OUTCOME_SUCCEEDED" if is_apple else "bind-again"],
+        ["canceled", "OUTCOME_CANCELED"],
+        ["another key", "OUTCOME_TRY_AGAIN"],
+        ["retry", "OUTCOME_SUCCEEDED"],
+        ["another finger", "bind-again" if is_apple else "OUTCOME_SUCCEEDED"],
+    ]
+    assert list(backend.binding.key_algorithms) == [bindings_pb2.KEY_ALGORITHM_RSA]
 
 
 @pytest.fixture
