@@ -86,7 +86,10 @@ def by_hand():
 def pages():
     with_passkeys, with_key, _ = blocks_of(README, "js")
     return {
-        "/": page("touchstone.min.js", with_passkeys + "Object.assign(window, { login, register, upgrade, autofill, pay, passkeys });"),
+        "/": page(
+            "touchstone.min.js",
+            with_passkeys + "Object.assign(window, { login, register, upgrade, autofill, pay, passkeys });",
+        ),
         "/key": page("touchstone-keys.min.js", with_key + "Object.assign(window, { keys, enable });"),
         "/vectors": page("index.js", DECIDE),
         "/by-hand": by_hand(),
@@ -132,7 +135,11 @@ class Backend(http.server.ThreadingHTTPServer):
         if path == "/accepted-passkeys":
             return self.accepted()
         profile = body.pop("profile", "alice")
-        person = {"profile_id": profile, "name": f"{profile}@shop.example", "primary": {"method": "password", "authenticated_at": now()}}
+        person = {
+            "profile_id": profile,
+            "name": f"{profile}@shop.example",
+            "primary": {"method": "password", "authenticated_at": now()},
+        }
         # Ticket and evaluation stay here for the page that keeps none.
         kept = {"/complete-binding": "ticket", "/submit-attempt": "evaluation"}.get(path)
         if kept and kept not in body:
@@ -238,7 +245,9 @@ def test_a_page_loads_at_most_12_kilobytes(package, file):
 def backend(tmp_path, package):
     backend = Backend(package)
     passkeys = {"rp_id": "localhost", "origins": [backend.origin]}
-    server = Server(tmp_path / "data", configuration={"applications": {APP: {"passkeys": passkeys, "text_signatures": True}}})
+    server = Server(
+        tmp_path / "data", configuration={"applications": {APP: {"passkeys": passkeys, "text_signatures": True}}}
+    )
     backend.shop = PasskeyCaller(new_caller(server, APP))
     yield backend
     backend.shutdown()
@@ -277,7 +286,9 @@ def browser(tmp_path):
 
 def open_page(browser, backend, path="/"):
     browser.open(backend.origin + path)
-    browser.run("new Promise((done) => { const look = () => document.title === 'ready' ? done() : setTimeout(look, 5); look(); })")
+    browser.run(
+        "new Promise((done) => { const look = () => document.title === 'ready' ? done() : setTimeout(look, 5); look(); })"
+    )
 
 
 def steps(browser, *calls):
@@ -334,6 +345,7 @@ def test_a_lying_backend_reaches_no_authenticator(backend, browser):
     }
     relay = backend.relay
     for code, (method, lie) in lies.items():
+
         def lying(bindings, evaluations, path, body, person, lie=lie):
             wanted = {name: value for name, value in {**body, **lie}.items() if value is not None}
             return relay(bindings, evaluations, path, wanted, person)
