@@ -8,8 +8,8 @@ struct LayoutTests {
   @Test("The top level holds what a reader expects and nothing else")
   func topLevel() throws {
     let allowed: Set<String> = [
-      "Package.swift", "Sources", "Tests", "Protos", "clients", "deploy", "docs", "README.md", "Makefile",
-      "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "SECURITY.md", "VERSION",
+      "Package.swift", "Sources", "Tests", "Protos", "clients", "kits", "examples", "deploy", "docs", "README.md",
+      "Makefile", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "SECURITY.md", "VERSION",
     ]
     // Made by use, and ignored by git.
     let made: Set<String> = ["Package.resolved", "data"]
