@@ -119,6 +119,11 @@ test-swift: build-tests $(python_environment)/installed ## Run the unit tests al
 build-tests: debug-load
 	$(build_debug) --build-tests
 
+.PHONY: test-kits
+test-kits: build-tests ## Decide the kits' vectors, and play the kit for iOS on a simulated phone
+	.build/debug/touchstonePackageTests.xctest --testing-library swift-testing --filter '^TouchstoneKitTests\.'
+	kits/ios/Tests/compile-as-swift-5 .build/debug
+
 .PHONY: test-generator
 test-generator: $(python_environment)/installed ## Run the tests of Protos/generate_swift.py alone
 	PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest -p no:cacheprovider Tests/ProtoGenerator
@@ -269,7 +274,7 @@ release-files: load-client deb image clients ## Build a release in .build-releas
 .PHONY: test-release
 test-release: load-client clients ## Build a release of the present binaries twice, compare, sign and verify
 	@deploy/install-packages deb release
-	BINARIES=$(CURDIR)/.build/release CLIENTS=$(CURDIR)/$(clients) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Release
+	BINARIES=$(CURDIR)/.build/release TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) CLIENTS=$(CURDIR)/$(clients) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Release
 
 # By the toolchain alone: no plugin, and no dependency of the package.
 .PHONY: docs
@@ -311,11 +316,11 @@ clients: $(python_environment)/installed ## Build Python's wheel and the archive
 
 .PHONY: format
 format: ## Format the Swift sources
-	swift format format --in-place --recursive Package.swift Sources Tests
+	swift format format --in-place --recursive Package.swift Sources Tests kits/ios
 
 .PHONY: lint
 lint: ## Check the format of the Swift sources
-	swift format lint --strict --recursive Package.swift Sources Tests
+	swift format lint --strict --recursive Package.swift Sources Tests kits/ios
 
 .PHONY: lint-scripts
 lint-scripts: $(python_environment)/linters ## Check the shell scripts and the Dockerfile
