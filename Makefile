@@ -79,6 +79,9 @@ python := $(python_environment_bin)/python
 clients := .build-clients
 go_packages := $(clients)/go/fetched
 
+# The output of `make kits`.
+kits := .build-kits
+
 # Tests that start services mostly wait for them, so several run at a time: so many follow.
 pytest_services := $(python) -m pytest --dist worksteal --numprocesses
 
@@ -119,11 +122,6 @@ test-swift: build-tests $(python_environment)/installed ## Run the unit tests al
 build-tests: debug-load
 	$(build_debug) --build-tests
 
-.PHONY: test-kits
-test-kits: build-tests ## Decide the kits' vectors, and play the kit for iOS on a simulated phone
-	.build/debug/touchstonePackageTests.xctest --testing-library swift-testing --filter '^TouchstoneKitTests\.'
-	kits/ios/Tests/compile-as-swift-5 .build/debug
-
 .PHONY: test-generator
 test-generator: $(python_environment)/installed ## Run the tests of Protos/generate_swift.py alone
 	PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest -p no:cacheprovider Tests/ProtoGenerator
@@ -132,11 +130,19 @@ test-generator: $(python_environment)/installed ## Run the tests of Protos/gener
 test-acceptance: debug-load $(python_environment)/installed ## Run the tests by stock gRPC clients alone
 	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(pytest_services) 4 Tests/Acceptance
 
-# `make test` leaves it out, because it needs Go.
+# `make test` leaves it out, because it needs Go and Java.
 .PHONY: test-clients
-test-clients: debug clients $(go_packages) ## Log in with the Python and the Go client, as other programs install them
+test-clients: debug clients $(go_packages) ## Log in with the clients for Python, Go and Java, as other programs install them
 	@deploy/install-packages go
 	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/ClientPackages
+
+# Each kit has a runner of its own for the vectors in Tests/Vectors/kit, which a script has written.
+.PHONY: test-kits
+test-kits: build-tests kits clients $(python_environment)/installed ## Decide the vectors by each kit, and play the kits as apps install them
+	Tests/Vectors/kit/generate.py --check
+	.build/debug/touchstonePackageTests.xctest --testing-library swift-testing --filter '^TouchstoneKitTests\.'
+	kits/ios/Tests/compile-as-swift-5 .build/debug
+	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Kits
 
 .PHONY: test-store
 test-store: debug-load $(python_environment)/installed ## Run those of them that the store matters to on PostgreSQL
@@ -311,8 +317,15 @@ else
 endif
 
 .PHONY: clients
-clients: $(python_environment)/installed ## Build Python's wheel and the archive of the Go module: .build-clients
+clients: $(python_environment)/installed ## Build Python's wheel, the archive of the Go module, and Java's jar: .build-clients
+	@deploy/install-packages java
 	@clients/build $(python) $(clients)
+
+.PHONY: kits
+kits: ## Build what apps install of the kits: .build-kits
+	@deploy/install-packages kits
+	@kits/web/build $(kits)
+	@kits/android/build $(kits)
 
 .PHONY: format
 format: ## Format the Swift sources
@@ -368,5 +381,5 @@ $(python_environment)/linters: .ci/requirements.txt $(python_environment)/instal
 
 .PHONY: clean
 clean: ## Remove what was built; data stays
-	rm -rf .build .build-interop .build-sanitized .build-image .build-deb .build-release .build-docs .build-baseline $(clients) $(crypto_mb) $(attestation_peers) $(manifest_checkers) \
+	rm -rf .build .build-interop .build-sanitized .build-image .build-deb .build-release .build-docs .build-baseline $(clients) $(kits) $(crypto_mb) $(attestation_peers) $(manifest_checkers) \
 	  $(python_environment)

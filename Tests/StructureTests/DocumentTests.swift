@@ -54,7 +54,9 @@ struct DocumentTests {
 
   @Test("Every link leads to a file, and to a heading if it names one")
   func links() throws {
-    let clients = ["clients/python/README.md", "clients/go/README.md", "kits/ios/README.md"]
+    let clients = ["clients/python", "clients/go", "clients/java", "kits/ios", "kits/android", "kits/web"].map {
+      "\($0)/README.md"
+    }
     let sources = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"] + clients + (try Self.pages())
     var documents: [URL: Document] = [:]
     func document(_ file: URL) throws -> Document {

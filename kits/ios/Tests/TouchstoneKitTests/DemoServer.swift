@@ -11,6 +11,7 @@ import TouchstoneClient
 import TouchstoneCodec
 import TouchstoneCrypto
 import TouchstoneKit
+import TouchstoneKitCore
 import TouchstonePolicy
 import TouchstoneService
 import TouchstoneStoreSQLite
@@ -32,7 +33,7 @@ final class DemoServer: TouchIDBackend, Sendable {
     var beforeEvaluation: (@Sendable () -> Void)?
     var ticket: @Sendable (inout BindingTicket) -> Void = { _ in }
     var evaluation: @Sendable (inout Evaluation) -> Void = { _ in }
-    var attempt: @Sendable (inout Attempt) -> Void = { _ in }
+    var attempt: @Sendable (inout TouchstoneKit.Attempt) -> Void = { _ in }
     var transaction: Payment?
     var invalidated = 0
   }
@@ -93,7 +94,7 @@ final class DemoServer: TouchIDBackend, Sendable {
           posture: V1.DevicePosture(request.posture)))
     }
     var ticket = BindingTicket()
-    ticket.denial = begun.denial.map(Denial.init)
+    ticket.denial = begun.denial.map { TouchstoneKitCore.Denial($0) }
     (ticket.ticket, ticket.challenge) = (Data(begun.ticket), Data(begun.challenge))
     ticket.signingInput = Data(begun.signingInput)
     meddling.withLock { $0.ticket }(&ticket)
@@ -139,7 +140,7 @@ final class DemoServer: TouchIDBackend, Sendable {
     (evaluation.evaluation, evaluation.signingInput) = (Data(begun.evaluation), Data(begun.signingInput))
     evaluation.factors = begun.factors.map(Word.init)
     evaluation.domainState = Word(begun.domainState)
-    evaluation.denial = begun.denial.map(Denial.init)
+    evaluation.denial = begun.denial.map { TouchstoneKitCore.Denial($0) }
     evaluation.presentation = Presentation()
     evaluation.presentation?.fallbackTitle = begun.presentation?.fallbackTitle
     meddling.evaluation(&evaluation)
@@ -147,7 +148,7 @@ final class DemoServer: TouchIDBackend, Sendable {
     return evaluation
   }
 
-  func submitAttempt(_ attempt: Attempt) async throws -> Answer {
+  func submitAttempt(_ attempt: TouchstoneKit.Attempt) async throws -> Answer {
     var attempt = attempt
     meddling.withLock { $0.attempt }(&attempt)
     let request = V1.SubmitAttemptRequest(
@@ -161,7 +162,7 @@ final class DemoServer: TouchIDBackend, Sendable {
     answer.attemptsLeft = Int(submitted.attemptsLeft)
     (answer.profileId, answer.token) = (submitted.profileID, submitted.token)
     answer.retryAfter = submitted.retryAfter.map { "\($0.seconds)s" }
-    answer.denial = submitted.denial.map(Denial.init)
+    answer.denial = submitted.denial.map { TouchstoneKitCore.Denial($0) }
     return answer
   }
 
@@ -200,7 +201,7 @@ extension V1.DevicePosture {
   }
 }
 
-extension Denial {
+extension TouchstoneKitCore.Denial {
   fileprivate init(_ denial: V1.Denial) {
     self.init(reason: denial.reason)
   }
@@ -210,7 +211,7 @@ extension Denial {
 extension Word {
   fileprivate init(_ factor: V1.Factor) {
     self.init(
-      name(["UNSPECIFIED", "BIOMETRY", "DEVICE_OWNER", "PASSCODE", "GESTURE", "PASSKEY", "PRIMARY"], "FACTOR", factor))
+      jsonName(["UNSPECIFIED", "BIOMETRY", "DEVICE_OWNER", "PASSCODE", "GESTURE", "PASSKEY", "PRIMARY"], "FACTOR", factor))
   }
 
   fileprivate init(_ outcome: V1.Outcome) {
@@ -218,12 +219,12 @@ extension Word {
       "UNSPECIFIED", "SUCCEEDED", "TRY_AGAIN", "FAILED", "CANCELED", "FALLBACK", "LOCKED_OUT", "FACTOR_REQUIRED",
       "INVALID_CONTEXT",
     ]
-    self.init(name(names, "OUTCOME", outcome))
+    self.init(jsonName(names, "OUTCOME", outcome))
   }
 
   fileprivate init(_ verdict: V1.DomainStateVerdict) {
     let names = ["UNSPECIFIED", "NEVER_RECORDED", "UNCHANGED", "UNKNOWN_WHILE_LOCKED", "CHANGED", "CHANGED_WITH_OS"]
-    self.init(name(names, "DOMAIN_STATE_VERDICT", verdict))
+    self.init(jsonName(names, "DOMAIN_STATE_VERDICT", verdict))
   }
 
   fileprivate init(_ error: V1.LAError) {
@@ -236,11 +237,11 @@ extension Word {
   }
 }
 
-private func name(_ names: [String], _ prefix: String, _ value: some RawRepresentable<Int32>) -> String {
+private func jsonName(_ names: [String], _ prefix: String, _ value: some RawRepresentable<Int32>) -> String {
   "\(prefix)_\(names[Int(value.rawValue)])"
 }
 
-extension Attempt {
+extension TouchstoneKit.Attempt {
   fileprivate var ofTouchstone: V1.SubmitAttemptRequest.Attempt? {
     if let key {
       return .key(

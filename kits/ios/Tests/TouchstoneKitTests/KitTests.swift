@@ -5,6 +5,7 @@ import LocalAuthentication
 import SimulatedPhone
 import Synchronization
 import Testing
+import TouchstoneCodec
 
 @testable import TouchstoneKit
 @testable import TouchstoneKitCore
@@ -26,7 +27,7 @@ struct KitTests {
 
   @Test("A payment is approved as it was shown")
   func pays() async throws {
-    try await World.run { world in
+    try await World.run { world async throws in
       let result = try await world.touchID.pay(Self.coffee)
       #expect(result.isSuccess && result.means == .success && result.token?.isEmpty == false)
       #expect(result.profile == "ada")
@@ -35,7 +36,7 @@ struct KitTests {
 
   @Test("A disabled phone has neither binding nor keys, and the service does not know it any more")
   func disables() async throws {
-    try await World.run { world in
+    try await World.run { world async throws in
       #expect(try await world.touchID.status().state == .ready)
       try await world.touchID.disable()
       #expect(world.items("keys") == 0)
@@ -49,7 +50,7 @@ struct KitTests {
 
   @Test("A revoked binding is forgotten, and the app told to bind again")
   func revoked() async throws {
-    try await World.run { world in
+    try await World.run { world async throws in
       let keychain = Keychain(service: world.settings.keychainService, sharedGroup: nil)
       let binding = try #require(try keychain.binding())
       try await world.server.revokeBinding(binding.bindingId)
@@ -68,7 +69,7 @@ struct KitTests {
       (.presenting(.finger("stranger's")), .failure, .tryAgain),
       (.presenting(.finger("stranger's")), .lockout, .useFactor),
     ]
-    try await World.run { world in
+    try await World.run { world async throws in
       for (person, means, next) in endings {
         world.phone.setPerson(person)
         let result = try await world.touchID.login()
@@ -91,7 +92,7 @@ struct KitTests {
           "touchstone evaluation v1",
           [[UInt8](repeating: 7, count: 32), Array(application.utf8), Array(binding.utf8), Array("login".utf8)] + more))
     }
-    try await World.run { world in
+    try await World.run { world async throws in
       let binding = try #require(try Keychain(service: world.settings.keychainService, sharedGroup: nil).binding())
       let id = binding.bindingId
       let login: [[UInt8]] = [[1], []]
@@ -112,7 +113,7 @@ struct KitTests {
 
   @Test("A payment that differs in a byte from the one that is shown is not signed")
   func otherPayment() async throws {
-    try await World.run { world in
+    try await World.run { world async throws in
       var dearer = Self.coffee
       dearer.amount = "32.00"
       world.server.meddling.withLock { $0.transaction = dearer }
@@ -123,7 +124,7 @@ struct KitTests {
 
   @Test("New keys sign no other ticket, and are gone then")
   func otherTicket() async throws {
-    try await World.run { world in
+    try await World.run { world async throws in
       let keys = world.items("keys")
       world.server.meddling.withLock { $0.ticket = { $0.challenge = Data(repeating: 1, count: 32) } }
       #expect(await refusal { try await world.touchID.enable() } == "other-challenge")
@@ -143,7 +144,7 @@ struct KitTests {
 
   @Test("Keys that die between begin and sign: the phone's passcode serves, and the app binds again")
   func dyingKeys() async throws {
-    try await World.run { world in
+    try await World.run { world async throws in
       world.server.meddling.withLock { [phone = world.phone] in $0.beforeEvaluation = { phone.enroll("index") } }
       let touchID = world.touchID
       let result = try await touchID.login()
@@ -158,7 +159,7 @@ struct KitTests {
 
   @Test("A key that dies during the prompt signs nothing")
   func dyingAtThePrompt() async throws {
-    try await World.run { world in
+    try await World.run { world async throws in
       world.phone.setPerson(.absent)
       let touchID = world.touchID
       let login = Task { try await touchID.login() }
@@ -174,7 +175,7 @@ struct KitTests {
 
   @Test("After the app was removed and installed again, keychain and binding are not believed")
   func reinstalled() async throws {
-    try await World.run { world in
+    try await World.run { world async throws in
       try FileManager.default.removeItem(at: world.settings.installationFile)
       #expect(try await world.touchID.status().state == .reinstalled)
       #expect(try await world.touchID.login().next.kind == .bindAgain)
@@ -192,7 +193,7 @@ struct KitTests {
       "1970-01-01T00:00:00Z", "2999-12-31T23:59:59.999999999Z", "yesterday",
     ])
   func clock(expiry: String) async throws {
-    try await World.run { world in
+    try await World.run { world async throws in
       world.server.meddling.withLock { $0.evaluation = { $0.expiresAt = expiry } }
       let touchID = world.touchID
       #expect(try await touchID.login().isSuccess)
@@ -208,7 +209,7 @@ struct KitTests {
 
   @Test("A call that fails says what to do; what is not the service's is thrown on")
   func failures() async throws {
-    try await World.run { world in
+    try await World.run { world async throws in
       let touchID = TouchID(
         backend: FailingBackend(error: CallFailure(status: "UNAVAILABLE")), settings: world.settings)
       let result = try await touchID.login()
@@ -224,7 +225,7 @@ struct KitTests {
   func vouches() async throws {
     let authority = AppAttestAuthority()
     let voucher = SimulatedVoucher(authority)
-    try await World.run(trusting: authority, settings: { $0.appAttest = voucher }) { world in
+    try await World.run(trusting: authority, settings: { $0.appAttest = voucher }) { world async throws in
       let keychain = Keychain(service: world.settings.keychainService, sharedGroup: nil)
       let first = try #require(try keychain.binding())
       #expect(try await world.server.attestationLevel(of: first.bindingId) == .app)
@@ -252,7 +253,7 @@ struct KitTests {
 
   @Test("Hybrid keys sign twice")
   func hybrid() async throws {
-    try await World.run(settings: { $0.hybridKeys = SimulatedHybridKeys() }) { world in
+    try await World.run(settings: { $0.hybridKeys = SimulatedHybridKeys() }) { world async throws in
       #expect(try await world.touchID.login().isSuccess)
       #expect(try await world.touchID.pay(Self.coffee).isSuccess)
       // The service takes no half of it.

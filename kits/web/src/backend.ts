@@ -1,0 +1,85 @@
+// The app's own backend, which relays each call to Touchstone. Names are those of the .proto files, bytes are base64.
+
+import { Refusal } from "./bytes.js";
+import { Answer, Next, nextStep } from "./decisions.js";
+
+/** What BeginBinding and BeginEvaluation answered. Ticket and evaluation may stay in the backend's session. */
+export type Begun = Answer & {
+  ticket?: string; evaluation?: string; challenge?: string; signing_input?: string; passkey_options?: string; expires_at?: string;
+  presentation?: { localized_reason?: string };
+};
+
+/** What CompleteBinding and SubmitAttempt answered. */
+export type Completed = Answer & { binding?: { binding_id: string }; profile_id?: string; token?: string };
+
+/** Each method is a call to the backend. It adds application, policy and the person's login, and calls the service's method of that name. */
+export interface Backend {
+  beginBinding(request: object): Promise<Begun>;
+  completeBinding(request: object): Promise<Completed>;
+  beginEvaluation(request: object): Promise<Begun>;
+  submitAttempt(request: object): Promise<Completed>;
+  /** The person's passkeys that the service accepts, for the password manager. Asked after a success alone. */
+  acceptedPasskeys?(): Promise<{ rp_id: string; user_id: string; credential_ids: string[] }>;
+}
+
+/** A call that the backend or the service refused. */
+export class CallError extends Error {
+  constructor(readonly status: string, readonly reason?: string, readonly retry_after?: number) {
+    super(`${status} ${reason ?? ""}`);
+    this.name = "CallError";
+  }
+}
+
+const laErrors: Record<string, number> = {
+  AUTHENTICATION_FAILED: -1, PASSCODE_NOT_SET: -5, BIOMETRY_NOT_AVAILABLE: -6, BIOMETRY_NOT_ENROLLED: -7,
+};
+
+/** JSON of protobuf, with the names of the .proto files and plain numbers. */
+export function normal(value: any, name = ""): any {
+  if (Array.isArray(value)) return value.map((element) => normal(element));
+  if (value && typeof value === "object") {
+    const plain = (key: string) => key.replace(/[A-Z]/g, (letter) => "_" + letter.toLowerCase());
+    return Object.fromEntries(Object.keys(value).map((key) => [plain(key), normal(value[key], plain(key))]));
+  }
+  if (typeof value !== "string") return value;
+  return name === "la_error" ? laErrors[value.slice(9)] ?? 0 : name === "retry_after" ? parseFloat(value) : value;
+}
+
+/** Posts JSON to `base`: /begin-binding, /complete-binding, /begin-evaluation, /submit-attempt, /accepted-passkeys. */
+export function fetchBackend(base: string, init: RequestInit = {}): Required<Backend> {
+  const to = (path: string) => async (request: object = {}) => {
+    const headers = { "content-type": "application/json", ...init.headers };
+    const sent = fetch(base + path, { ...init, method: "POST", headers, body: JSON.stringify(request) });
+    const response = await sent.catch(() => { throw new CallError("UNAVAILABLE"); });
+    const body = normal(await response.json().catch(() => ({})));
+    if (response.ok) return body;
+    const status = body.status ?? body.code ?? (response.status < 500 ? "UNKNOWN" : "UNAVAILABLE");
+    throw new CallError(`${status}`.toUpperCase(), body.reason, body.retry_after);
+  };
+  const [beginBinding, completeBinding] = [to("/begin-binding"), to("/complete-binding")];
+  const [beginEvaluation, submitAttempt] = [to("/begin-evaluation"), to("/submit-attempt")];
+  return { beginBinding, completeBinding, beginEvaluation, submitAttempt, acceptedPasskeys: to("/accepted-passkeys") };
+}
+
+/** The application, how to reach its backend, and the languages of `accept-language`. */
+export type App = { application_id: string; backend: Backend; languages?: string };
+
+/** What the app does next. `answer` has `profile_id` and `token` after a login, `binding` after a binding; `refused` says why nothing was signed. */
+export type Result = Next & { answer?: Completed; refused?: string };
+
+/** Ends a flow before its end. */
+export class Ended {
+  constructor(readonly result: Result) {}
+}
+
+/** Runs a flow. What the kit refused, or a call that failed, is a result, too. */
+export async function resultOf(app: App, flow: () => Promise<Result>): Promise<Result> {
+  try {
+    return await flow();
+  } catch (error) {
+    if (error instanceof Ended) return error.result;
+    if (error instanceof Refusal) return { ...nextStep("refused", error), refused: error.code };
+    if (error instanceof CallError) return nextStep("failed", error, app.languages);
+    throw error;
+  }
+}

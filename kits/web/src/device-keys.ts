@@ -1,0 +1,157 @@
+// A key of this device, bound to the account: enable, log in, pay, status, disable. A Device makes and keeps the key.
+
+import { App, Begun, Completed, normal, Result, resultOf } from "./backend.js";
+import { base64url, fromBase64, utf8 } from "./bytes.js";
+import { Answer, Kept, nextStep, Posture, State, stateOf } from "./decisions.js";
+import { readKey, readSignature } from "./keys.js";
+import { takeApart, Transaction } from "./signing-input.js";
+
+/** What a prompt, or the use of a key, ended with, as `errorOf` says it. */
+export class PromptError extends Error {
+  constructor(readonly means: string, readonly send: number | null = null) {
+    super(`The prompt ended with ${means}`);
+    this.name = "PromptError";
+  }
+}
+
+/** What the app keeps. The device id stays for good. */
+export type Kit = { device_id: string; installation: string; binding?: Kept };
+
+/** Makes and keeps one key, and what the app keeps beside it. */
+export interface Device {
+  readonly factor: "FACTOR_BIOMETRY" | "FACTOR_DEVICE_OWNER";
+  /** KeyProtection of the API. */
+  readonly protection: string;
+  /** BASE64URL_TEXT: the key signs texts only, and gets the text of the bytes. */
+  readonly form: "RAW" | "BASE64URL_TEXT";
+  posture(): Promise<Posture>;
+  /** Makes a key in place of the one before, and returns its public half. */
+  create(): Promise<Uint8Array>;
+  /** Prompts if the key needs it. Throws a PromptError. */
+  sign(message: Uint8Array, reason: string): Promise<Uint8Array>;
+  exists(): Promise<boolean>;
+  remove(): Promise<void>;
+  /** A new device id and installation are random UUIDs. */
+  load(): Promise<Kit>;
+  save(kit: Kit): Promise<void>;
+}
+
+export class DeviceKeys {
+  private open?: { begun: Begun; binding_id: string; shown?: Transaction; again: boolean };
+
+  constructor(private readonly app: App, private readonly device: Device) {}
+
+  /** `profile_id`: who is logged in. */
+  async status(profile_id: string | null = null): Promise<State> {
+    const { binding = null, installation } = await this.device.load();
+    return stateOf(binding, installation, (await this.device.exists()) ? [this.device.factor] : [], profile_id);
+  }
+
+  /** Forgets key and binding here. The backend revokes the binding. */
+  async disable(): Promise<void> {
+    const { device_id, installation } = await this.device.load();
+    await this.device.remove();
+    await this.device.save({ device_id, installation });
+  }
+
+  /** Binds this device to the person who is logged in. */
+  enable(profile_id: string, device_name = "", reason = ""): Promise<Result> {
+    return resultOf(this.app, async () => {
+      const { app: { application_id, backend, languages }, device } = this;
+      const { device_id, installation } = await device.load();
+      const posture = await device.posture();
+      const begun: Begun = normal(await backend.beginBinding({ device_id, posture }));
+      if (!begun.signing_input) return nextStep("begin", begun, languages);
+      const bytes = fromBase64(begun.signing_input);
+      const challenge = begun.challenge ? fromBase64(begun.challenge) : undefined;
+      takeApart(bytes, { kind: "binding", application_id, profile_id, device_id, challenge });
+      const made = await device.create();
+      const key = readKey(made);
+      const signature = readSignature(await this.sign(bytes, reason), key);
+      const public_key = base64url(key.algorithm === "RSA" ? key.spki : made);
+      const proof = { public_key, protection: device.protection, signature: base64url(signature), ...this.form };
+      const answer: Completed = normal(await backend.completeBinding({ ticket: begun.ticket, device_name, posture, keys: [proof] }));
+      const binding = { binding_id: answer.binding?.binding_id ?? "", profile_id, installation, made: [device.factor] };
+      await device.save({ device_id, installation, binding });
+      return { ...nextStep("bind", answer, languages), answer };
+    });
+  }
+
+  login(): Promise<Result> {
+    return this.begin("login");
+  }
+
+  /** The app shows the transaction before it calls this: the key approves nothing else. */
+  pay(transaction: Transaction): Promise<Result> {
+    return this.begin("payment", transaction);
+  }
+
+  /** Prompts once more, in the same evaluation, after "try-again". */
+  retry(): Promise<Result> {
+    return resultOf(this.app, () => this.prove());
+  }
+
+  /** Answers "prompt" or "use-factor" by a secret of the service, in the same evaluation. */
+  secret(attempt: { passcode: { passcode: string } } | { gesture: { points: number[] } }): Promise<Result> {
+    return resultOf(this.app, () => this.submit(attempt, "passcode" in attempt ? "FACTOR_PASSCODE" : "FACTOR_GESTURE"));
+  }
+
+  private begin(purpose: string, transaction?: Transaction): Promise<Result> {
+    return resultOf(this.app, async () => {
+      const { binding } = await this.device.load();
+      const { status, forget } = await this.status();
+      if (forget.length) await this.disable();
+      if (!binding || status !== "ready") return { step: "bind-again" };
+      const { binding_id } = binding;
+      const posture = await this.device.posture();
+      const begun: Begun = normal(await this.app.backend.beginEvaluation({ purpose, transaction, binding_id, posture }));
+      this.open = { begun, binding_id, shown: transaction, again: false };
+      await this.forgetIfGone(begun);
+      const next = nextStep("begin", begun, this.app.languages);
+      return next.factor === this.device.factor ? this.prove() : next;
+    });
+  }
+
+  private async prove(): Promise<Result> {
+    if (!this.open) return { step: "begin-again" };
+    const { begun, binding_id, shown, again } = this.open;
+    const bytes = fromBase64(begun.signing_input ?? "");
+    takeApart(bytes, { kind: "evaluation", application_id: this.app.application_id, binding_id, shown });
+    const { factor } = this.device;
+    try {
+      const signature = await this.sign(bytes, begun.presentation?.localized_reason ?? "");
+      return await this.submit({ key: { signature: base64url(signature), factor, ...this.form } });
+    } catch (error) {
+      if (!(error instanceof PromptError)) throw error;
+      if (error.send !== null) return this.submit({ report: { la_error: error.send } });
+      this.open.again = true;
+      const next_factors = begun.factors?.filter((other) => other !== factor);
+      const next = nextStep("prompt", { means: error.means, again, factor, next_factors }, this.app.languages);
+      if (next.step === "bind-again") await this.disable();
+      return next;
+    }
+  }
+
+  private async submit(attempt: object, factor: string = this.device.factor): Promise<Result> {
+    if (!this.open) return { step: "begin-again" };
+    const request = { evaluation: this.open.begun.evaluation, posture: await this.device.posture(), ...attempt };
+    const answer: Completed = normal(await this.app.backend.submitAttempt(request));
+    const next = nextStep("submit", { ...answer, factor }, this.app.languages);
+    if (/^(done|begin-again|bind-again)$/.test(next.step)) this.open = undefined;
+    await this.forgetIfGone(answer);
+    return { ...next, answer };
+  }
+
+  /** RAW is the service's default. */
+  private get form() {
+    return this.device.form === "RAW" ? {} : { signature_form: this.device.form };
+  }
+
+  private async forgetIfGone({ denial }: Answer): Promise<void> {
+    if (/^BINDING_(UNKNOWN|REVOKED)$/.test(denial?.reason ?? "")) await this.disable();
+  }
+
+  private sign(bytes: Uint8Array, reason: string): Promise<Uint8Array> {
+    return this.device.sign(this.device.form === "RAW" ? bytes : utf8(base64url(bytes)), reason);
+  }
+}
