@@ -20,8 +20,8 @@ public struct TouchIDSettings: Sendable {
   /// The language of texts for the person, as `accept-language` has it.
   public var language = Locale.preferredLanguages.first ?? "en"
 
-  /// Whether a second key is made, which the device's passcode unlocks. Without it, a changed finger leaves nothing but a
-  /// new binding.
+  /// Whether a second key is made, which the device's passcode unlocks. Without it, a changed finger leaves nothing but
+  /// a new binding.
   public var makesPasscodeKey = true
   /// Makes the second halves of hybrid keys; `nil`: keys of P-256 alone.
   public var hybridKeys: (any HybridKeyMaker)?

@@ -40,7 +40,8 @@ public actor TouchID {
 
   /// Binds this phone to the account that has just logged in by the app's own login. Prompts for a finger or face, and
   /// for the device's passcode.
-  /// - Parameter replaceExisting: whether it takes the phone from another account, after ``NextStep/Kind/replaceBinding``.
+  /// - Parameter replaceExisting: whether it takes the phone from another account, after
+  ///   ``NextStep/Kind/replaceBinding``.
   /// - Throws: ``Refusal``, and what the backend's code throws, but no ``CallFailure``.
   public func enable(replaceExisting: Bool = false) async throws -> TouchIDResult {
     try await alone {

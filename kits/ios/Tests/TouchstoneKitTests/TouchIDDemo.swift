@@ -1,5 +1,5 @@
-// An app's login with the kit, as one writes it for an iPhone: its screens, and what a tap on each leads to. Nothing here
-// depends on a simulation.
+// An app's login with the kit, as one writes it for an iPhone: its screens, and what a tap on each leads to. Nothing
+// here depends on a simulation.
 
 import Foundation
 import TouchstoneKit
