@@ -38,14 +38,14 @@ async function post(path, body) {
   return answer.json();
 }
 async function register(profile) {
-  const passkeyOptions = (await post("/touchstone/begin-binding", {passkey: {}, profile})).passkeyOptions;
+  const passkeyOptions = (await post("/touchstone/BeginBinding", {passkey: {}, profile})).passkeyOptions;
   DOCUMENTED_REGISTRATION
 }
 async function login() {
-  const passkeyOptions = (await post("/touchstone/begin-evaluation", {purpose: "login"})).passkeyOptions;
+  const passkeyOptions = (await post("/touchstone/BeginEvaluation", {policy: "login"})).passkeyOptions;
   DOCUMENTED_LOGIN
   const {authenticatorData: authenticator_data, clientDataJSON: client_data_json, signature, userHandle: user_handle} = response;
-  return post("/touchstone/submit-attempt", {passkey: {credential_id: rawId, authenticator_data, client_data_json, signature, user_handle}});
+  return post("/touchstone/SubmitAttempt", {passkey: {credential_id: rawId, authenticator_data, client_data_json, signature, user_handle}});
 }
 </script>"""
 
@@ -129,10 +129,10 @@ class Backend(http.server.ThreadingHTTPServer):
                 "client_data_json": body["clientDataJSON"],
                 "transports": body["transports"],
             }
-            path, body = "/touchstone/complete-binding", {"passkey": registration, "device_name": body["name"]}
+            path, body = "/touchstone/CompleteBinding", {"passkey": registration, "device_name": body["name"]}
         path = path.removeprefix("/touchstone")
         self.calls.append((path, body))
-        if path == "/accepted-passkeys":
+        if path == "/AcceptedPasskeys":
             return self.accepted()
         profile = body.pop("profile", "alice")
         person = {
@@ -141,14 +141,14 @@ class Backend(http.server.ThreadingHTTPServer):
             "primary": {"method": "password", "authenticated_at": now()},
         }
         # Ticket and evaluation stay here for the page that keeps none.
-        kept = {"/complete-binding": "ticket", "/submit-attempt": "evaluation"}.get(path)
+        kept = {"/CompleteBinding": "ticket", "/SubmitAttempt": "evaluation"}.get(path)
         if kept and kept not in body:
             body[kept] = self.begun[kept]
-        answer = self.relay(self.shop.caller.bindings, self.shop.caller.evaluations, path, body, person)
-        if path.startswith("/begin"):
+        answer = self.relay(self.shop.caller.bindings, self.shop.caller.evaluations, path.removeprefix("/"), body, person)
+        if path.startswith("/Begin"):
             self.begun = answer
             self.user_id = json.loads(answer.get("passkeyOptions", "{}")).get("user", {}).get("id", self.user_id)
-        if path == "/complete-binding":
+        if path == "/CompleteBinding":
             self.binding = json_format.ParseDict(answer["binding"], bindings_pb2.Binding())
         return answer | self.lies.get(path, lambda answer: {})(answer)
 
@@ -340,8 +340,8 @@ def test_a_lying_backend_reaches_no_authenticator(backend, browser):
     backend.calls.clear()
     lies = {
         "other-transaction": ("pay", {"transaction": {**PAYMENT, "amount": "420.00"}}),
-        "not-a-payment": ("pay", {"purpose": "login", "transaction": None}),
-        "transaction-not-shown": ("login", {"purpose": "payment", "transaction": PAYMENT}),
+        "not-a-payment": ("pay", {"policy": "login", "transaction": None}),
+        "transaction-not-shown": ("login", {"policy": "payment", "transaction": PAYMENT}),
     }
     relay = backend.relay
     for code, (method, lie) in lies.items():
@@ -353,9 +353,9 @@ def test_a_lying_backend_reaches_no_authenticator(backend, browser):
         backend.relay = lying
         result = browser.run(f"{method}({json.dumps(PAYMENT)})")
         assert (result["step"], result["refused"]) == ("stop", code)
-    assert {path for path, _ in backend.calls} == {"/begin-evaluation"}
+    assert {path for path, _ in backend.calls} == {"/BeginEvaluation"}
     backend.relay = relay
-    backend.lies["/begin-evaluation"] = lambda answer: {
+    backend.lies["/BeginEvaluation"] = lambda answer: {
         "passkeyOptions": json.dumps({**json.loads(answer["passkeyOptions"]), "challenge": "AAAA"})
     }
     assert browser.run("login()")["refused"] == "other-challenge"

@@ -42,10 +42,10 @@ export function normal(value: any, name = ""): any {
     return Object.fromEntries(Object.keys(value).map((key) => [plain(key), normal(value[key], plain(key))]));
   }
   if (typeof value !== "string") return value;
-  return name === "la_error" ? laErrors[value.slice(9)] ?? 0 : name === "retry_after" ? parseFloat(value) : value;
+  return name === "la_error" ? laErrors[value.slice(9)] ?? 0 : name.startsWith("retry_") ? parseFloat(value) : value;
 }
 
-/** Posts JSON to `base`: /begin-binding, /complete-binding, /begin-evaluation, /submit-attempt, /accepted-passkeys. */
+/** Posts JSON to `base` and a method's name, such as /BeginBinding. An error has the form that the service's own JSON gives it. */
 export function fetchBackend(base: string, init: RequestInit = {}): Required<Backend> {
   const to = (path: string) => async (request: object = {}) => {
     const headers = { "content-type": "application/json", ...init.headers };
@@ -53,12 +53,13 @@ export function fetchBackend(base: string, init: RequestInit = {}): Required<Bac
     const response = await sent.catch(() => { throw new CallError("UNAVAILABLE"); });
     const body = normal(await response.json().catch(() => ({})));
     if (response.ok) return body;
-    const status = body.status ?? body.code ?? (response.status < 500 ? "UNKNOWN" : "UNAVAILABLE");
-    throw new CallError(`${status}`.toUpperCase(), body.reason, body.retry_after);
+    const code = `${body.code ?? (response.status < 500 ? "unknown" : "unavailable")}`;
+    const { reason, retry_delay } = Object.assign({}, ...(body.details ?? []).map((detail: any) => detail.debug ?? {}));
+    throw new CallError(code === "canceled" ? "CANCELLED" : code.toUpperCase(), reason, retry_delay);
   };
-  const [beginBinding, completeBinding] = [to("/begin-binding"), to("/complete-binding")];
-  const [beginEvaluation, submitAttempt] = [to("/begin-evaluation"), to("/submit-attempt")];
-  return { beginBinding, completeBinding, beginEvaluation, submitAttempt, acceptedPasskeys: to("/accepted-passkeys") };
+  const [beginBinding, completeBinding] = [to("/BeginBinding"), to("/CompleteBinding")];
+  const [beginEvaluation, submitAttempt] = [to("/BeginEvaluation"), to("/SubmitAttempt")];
+  return { beginBinding, completeBinding, beginEvaluation, submitAttempt, acceptedPasskeys: to("/AcceptedPasskeys") };
 }
 
 /** The application, how to reach its backend, and the languages of `accept-language`. */

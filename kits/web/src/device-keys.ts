@@ -92,7 +92,7 @@ export class DeviceKeys {
     return resultOf(() => this.submit(attempt, "passcode" in attempt ? "FACTOR_PASSCODE" : "FACTOR_GESTURE"));
   }
 
-  private begin(purpose: string, transaction?: Transaction): Promise<Result> {
+  private begin(policy: string, transaction?: Transaction): Promise<Result> {
     return resultOf(async () => {
       const { binding } = await this.device.load();
       const { status, forget } = await this.status();
@@ -100,7 +100,7 @@ export class DeviceKeys {
       if (!binding || status !== "ready") return { step: "bind-again" };
       const { binding_id } = binding;
       const posture = await this.device.posture();
-      const begun: Begun = normal(await this.app.backend.beginEvaluation({ purpose, transaction, binding_id, posture }));
+      const begun: Begun = normal(await this.app.backend.beginEvaluation({ policy, transaction, binding_id, posture }));
       this.open = { begun, binding_id, shown: transaction, again: false };
       await this.forgetIfGone(begun);
       const next = nextStep("begin", begun, this.app.languages);

@@ -77,10 +77,10 @@ export class Passkeys {
     return { ...nextStep("bind", answer, languages), answer };
   }
 
-  private async prove(purpose: string, shown?: Transaction, conditional = false, signal?: AbortSignal): Promise<Result> {
+  private async prove(policy: string, shown?: Transaction, conditional = false, signal?: AbortSignal): Promise<Result> {
     if (!api()) return { step: "log-in" };
     const { application_id, backend, languages } = this.app;
-    const begun: Begun = normal(await backend.beginEvaluation({ purpose, transaction: shown }));
+    const begun: Begun = normal(await backend.beginEvaluation({ policy, transaction: shown }));
     if (!begun.passkey_options) return nextStep("begin", begun, languages);
     const options = await this.checked(begun, { kind: "evaluation", application_id, binding_id: "", shown });
     const lifetime = lifetimeOf(Date.parse(begun.expires_at ?? "") / 1000, Date.now() / 1000);

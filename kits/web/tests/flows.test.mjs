@@ -330,18 +330,18 @@ test("the backend over fetch", async () => {
     const [body] = await once(request, "data");
     paths.push([request.method, request.url, request.headers["x-csrf"], JSON.parse(body)]);
     const answers = {
-      "/api/begin-evaluation": [200, { laError: "LA_ERROR_BIOMETRY_LOCKOUT", retryAfter: "1.5s", nextFactors: ["FACTOR_PASSCODE"] }],
-      "/api/submit-attempt": [429, { code: "resource_exhausted", reason: "TOO_MANY", retry_after: 4 }],
-      "/api/begin-binding": [502, "a proxy's page"],
-      "/api/complete-binding": [403, {}],
+      "/api/BeginEvaluation": [200, { laError: "LA_ERROR_BIOMETRY_LOCKOUT", retryAfter: "1.5s", nextFactors: ["FACTOR_PASSCODE"] }],
+      "/api/SubmitAttempt": [429, { code: "resource_exhausted", details: [{ debug: { reason: "TOO_MANY" } }, { debug: { retryDelay: "4s" } }] }],
+      "/api/BeginBinding": [502, "a proxy's page"],
+      "/api/CompleteBinding": [403, {}],
     };
     const [status, answer] = answers[request.url] ?? [404, { code: "not_found" }];
     response.writeHead(status).end(typeof answer === "string" ? answer : JSON.stringify(answer));
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   const backend = kit.fetchBackend(`http://127.0.0.1:${server.address().port}/api`, { headers: { "x-csrf": "1" } });
-  assert.deepEqual(await backend.beginEvaluation({ purpose: "login" }), { la_error: 0, retry_after: 1.5, next_factors: ["FACTOR_PASSCODE"] });
-  assert.deepEqual(paths[0], ["POST", "/api/begin-evaluation", "1", { purpose: "login" }]);
+  assert.deepEqual(await backend.beginEvaluation({ policy: "login" }), { la_error: 0, retry_after: 1.5, next_factors: ["FACTOR_PASSCODE"] });
+  assert.deepEqual(paths[0], ["POST", "/api/BeginEvaluation", "1", { policy: "login" }]);
   const failure = (call) => call.then(() => assert.fail(), (error) => [error.name, error.status, error.reason, error.retry_after]);
   assert.deepEqual(await failure(backend.submitAttempt({})), ["CallError", "RESOURCE_EXHAUSTED", "TOO_MANY", 4]);
   assert.deepEqual(await failure(backend.beginBinding({})), ["CallError", "UNAVAILABLE", undefined, undefined]);

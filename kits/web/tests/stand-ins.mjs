@@ -53,9 +53,9 @@ export class Service {
     return { binding: { bindingId: binding_id }, advisories: ["NO_RECOVERY_FACTOR"] };
   }
 
-  async beginEvaluation({ purpose, transaction, binding_id = "", ...request }) {
-    this.calls.push(["beginEvaluation", { purpose, transaction, binding_id, ...request }]);
-    const content = this.lie("evaluation", { challenge: randomBytes(32), application: this.application, binding: binding_id, purpose, transaction });
+  async beginEvaluation({ policy, transaction, binding_id = "", ...request }) {
+    this.calls.push(["beginEvaluation", { policy, transaction, binding_id, ...request }]);
+    const content = this.lie("evaluation", { challenge: randomBytes(32), application: this.application, binding: binding_id, purpose: policy, transaction });
     if (content.denial) return { denial: content.denial };
     const paid = content.transaction ? encoded("touchstone transaction v1", ...Object.values(content.transaction)) : "";
     const number = content.purpose === "payment" ? 2 : 1;
