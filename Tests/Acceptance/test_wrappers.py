@@ -1,7 +1,7 @@
 """What wrappers of frameworks make today: RSA keys, and signatures over the text of signing_input (R31, R33).
 
-The phones here sign as react-native-biometrics 3 does. Its JavaScript gives and takes texts: the payload is signed in UTF-8, and the
-public key and the signature come back in base64.
+The phones here sign as react-native-biometrics 3 does. Its JavaScript gives and takes texts: the payload is signed in
+UTF-8, and the public key and the signature come back in base64.
 """
 
 import base64
