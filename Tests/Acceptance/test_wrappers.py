@@ -18,6 +18,7 @@ from support.android import PACKAGE, AndroidPhone, Maker
 from support.apple import APP_ID, Apple, ApplePhone
 from support.caller import COFFEE, new_caller
 from support.errors import refused
+from support.passkeys import Passkey, PasskeyCaller, served
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone, public_bytes
 from support.stubs import bindings_pb2, evaluation_pb2, types_pb2
 
@@ -339,3 +340,26 @@ def test_a_signature_serves_once_and_for_its_own_evaluation(shop):
         opened = shop.begin(phone)
         answer = shop.submit(phone, opened, key=proof)
     assert answer.outcome == evaluation_pb2.OUTCOME_LOCKED_OUT
+
+
+def test_one_rsa_key_as_a_passkey_and_as_a_phones_key(start, maker):
+    """What it signs as one is never taken for the other."""
+    caller = new_caller(start(configuration=served("shop")), "shop")
+    shop, passkey, phone = PasskeyCaller(caller), Passkey(-257), RSAPhone(maker)
+    phone.keys = {BIOMETRY: passkey.key}
+    shop.register(passkey)
+    caller.bind(phone, "alice")
+    # An assertion's signature as the key's.
+    opened = shop.begin(binding_id=phone.binding.binding_id, posture=phone.posture())
+    asserted = passkey.get(shop.begin(profile_id="alice").passkey_options)
+    proof = evaluation_pb2.KeyProof(signature=asserted.signature, factor=BIOMETRY)
+    assert caller.submit(phone, opened, key=proof).outcome == TRY_AGAIN
+    # The key's signature as the assertion's, and in place of one.
+    opened = shop.begin(binding_id=passkey.binding.binding_id, posture=phone.posture())
+    signed = passkey.get(opened.passkey_options)
+    signed.signature = phone.sign(opened.signing_input)
+    assert shop.submit(opened, signed).outcome == TRY_AGAIN
+    assert caller.submit(phone, opened, key=phone.proof(opened.signing_input)).outcome not in (SUCCEEDED, 0)
+    # Each as what it is.
+    assert shop.login(passkey).outcome == SUCCEEDED
+    assert caller.login(phone).outcome == SUCCEEDED
