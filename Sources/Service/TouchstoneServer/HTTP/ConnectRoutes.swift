@@ -6,7 +6,7 @@ internal import TouchstoneCodec
 internal import TouchstoneService
 
 /// The routes of the methods at one address. A call has the same handler, grants, limits and events as over gRPC. As
-/// many run at one time as there are connections, which are fewer than the calls that gRPC's server never refuses
+/// many run at one time as there are connections, no more than the calls that gRPC's server never refuses
 /// (`RunningCallLimit`).
 struct ConnectRoutes: Sendable {
   /// The largest message, if it is one field of bytes in Base64, and a tenth for names.
