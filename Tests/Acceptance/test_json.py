@@ -263,6 +263,23 @@ def test_protobufs_bytes_are_taken_too_and_answered_alike(url, shop):
     assert refusal(post(url, "GetSigningKeys", b"\xff", headers={"Content-Type": "application/proto"}), "invalid_argument")
 
 
+def test_health_is_served_too(url):
+    answer = requests.post(f"{url}/grpc.health.v1.Health/Check", json={"service": "touchstone.v1.TokenService"}, timeout=CALL_SECONDS)
+    assert answer.json() == {"status": "SERVING"}
+    unknown = requests.post(f"{url}/grpc.health.v1.Health/Check", json={"service": "nothing"}, timeout=CALL_SECONDS)
+    refusal(unknown, "not_found")
+
+
+def test_a_call_joins_its_trace_and_a_person_is_not_named(served, url, shop, phone):
+    """The log's line of a decision has the trace of the header, as over gRPC."""
+    trace = uuid.uuid4().hex
+    request = {"applicationId": shop.application_id, "bindingId": phone.binding.binding_id, "reason": "lost"}
+    answer = post(url, "RevokeBinding", request, headers={"traceparent": f"00-{trace}-00f067aa0ba902b7-01"})
+    assert answer.status_code == 200
+    line = served.next_error("binding.revoked")
+    assert "/touchstone.v1.BindingService/RevokeBinding" in line and phone.binding.profile_id not in line
+
+
 def test_texts_for_the_person_are_in_their_language(url, shop):
     primary = {"method": "password", "authenticatedAt": "1970-01-01T00:00:01Z"}
     posture = {"platform": "ios", "osVersion": "17.4", "biometryType": "BIOMETRY_TYPE_TOUCH_ID"}
