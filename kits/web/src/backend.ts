@@ -50,7 +50,7 @@ export function normal(value: any, name = ""): any {
     return Object.fromEntries(Object.keys(value).map((key) => [plain(key), normal(value[key], plain(key))]));
   }
   if (typeof value !== "string") return value;
-  return name === "la_error" ? laErrors[value.slice(9)] ?? 0 : name === "retry_after" ? parseFloat(value) : value;
+  return name === "la_error" ? laErrors[value.slice(9)] ?? 0 : name.startsWith("retry_") ? parseFloat(value) : value;
 }
 
 /** Posts JSON to `base`/BeginBinding and so on, as the other kits do. A refused call has Connect's error, as the service's JSON has it. */
