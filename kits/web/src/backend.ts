@@ -63,7 +63,7 @@ export function fetchBackend(base: string, init: RequestInit = {}): Required<Bac
     if (response.ok) return body;
     const { code = response.status < 500 ? "UNKNOWN" : "UNAVAILABLE", details = [] } = body;
     const { reason, retry_delay } = Object.assign({}, ...details.map((detail: any) => detail.debug));
-    throw new CallError(code.toUpperCase(), reason, parseFloat(retry_delay) || undefined);
+    throw new CallError(code.toUpperCase(), reason, retry_delay);
   };
   const [beginBinding, completeBinding, beginEvaluation, submitAttempt, acceptedPasskeys] =
     ["BeginBinding", "CompleteBinding", "BeginEvaluation", "SubmitAttempt", "AcceptedPasskeys"].map(to);

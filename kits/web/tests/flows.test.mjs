@@ -366,6 +366,7 @@ test("the backend over fetch", async () => {
   assert.deepEqual(await failure(backend.beginBinding({})), ["CallError", "UNAVAILABLE", undefined, undefined]);
   assert.deepEqual(await failure(backend.completeBinding({})), ["CallError", "UNKNOWN", undefined, undefined]);
   assert.deepEqual(await failure(backend.acceptedPasskeys()), ["CallError", "NOT_FOUND", undefined, undefined]);
+  assert.equal(kit.nextStep("failed", { status: "canceled".toUpperCase() }).step, "begin-again"); // as Connect spells it
   server.closeAllConnections();
   server.close();
   await once(server, "close");
