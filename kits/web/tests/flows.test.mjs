@@ -343,6 +343,13 @@ test("react-native-biometrics signs the text, with RSA, on both platforms", asyn
   }
 });
 
+test("a wrapper's key in PKCS#1 is sent as SPKI", async () => {
+  const wrapper = new Wrapper();
+  const spki = Buffer.from((await wrapper.createKeys()).publicKey, "base64");
+  wrapper.createKeys = async () => ({ publicKey: spki.subarray(24).toString("base64") });
+  assert.deepEqual(Buffer.from(await wrapperKey(wrapper, {}, "BIOMETRY_ANY").create()), spki);
+});
+
 test("the backend over fetch", async () => {
   const paths = [];
   const server = createServer(async (request, response) => {
