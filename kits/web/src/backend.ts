@@ -12,7 +12,7 @@ export type Begun = Answer & {
 /** What CompleteBinding and SubmitAttempt answered. */
 export type Completed = Answer & { binding?: { binding_id: string }; profile_id?: string; token?: string };
 
-/** Each method is a call to the backend. It adds application, policy and the person's login, and calls the service's method of that name. */
+/** Each method is a call to the backend. It adds the application and the person's login, and calls the service's method of that name. */
 export interface Backend {
   beginBinding(request: object): Promise<Begun>;
   completeBinding(request: object): Promise<Completed>;
@@ -25,8 +25,16 @@ export interface Backend {
 /** A call that the backend or the service refused. */
 export class CallError extends Error {
   constructor(readonly status: string, readonly reason?: string, readonly retry_after?: number) {
-    super(`${status} ${reason ?? ""}`);
+    super(reason || status);
     this.name = "CallError";
+  }
+}
+
+/** What a prompt, or the use of a key, ended with, as `errorOf` says it. */
+export class PromptError extends Error {
+  constructor(readonly means: string, readonly send: number | null = null) {
+    super(means);
+    this.name = "PromptError";
   }
 }
 
@@ -45,21 +53,21 @@ export function normal(value: any, name = ""): any {
   return name === "la_error" ? laErrors[value.slice(9)] ?? 0 : name.startsWith("retry_") ? parseFloat(value) : value;
 }
 
-/** Posts JSON to `base` and a method's name, such as /BeginBinding. An error has the form that the service's own JSON gives it. */
+/** Posts JSON to `base`/BeginBinding and so on, as the other kits do. A refused call has Connect's error, as the service's JSON has it. */
 export function fetchBackend(base: string, init: RequestInit = {}): Required<Backend> {
-  const to = (path: string) => async (request: object = {}) => {
+  const to = (method: string) => async (request: object = {}) => {
     const headers = { "content-type": "application/json", ...init.headers };
-    const sent = fetch(base + path, { ...init, method: "POST", headers, body: JSON.stringify(request) });
+    const sent = fetch(`${base}/${method}`, { ...init, method: "POST", headers, body: JSON.stringify(request) });
     const response = await sent.catch(() => { throw new CallError("UNAVAILABLE"); });
     const body = normal(await response.json().catch(() => ({})));
     if (response.ok) return body;
-    const code = `${body.code ?? (response.status < 500 ? "unknown" : "unavailable")}`;
-    const { reason, retry_delay } = Object.assign({}, ...(body.details ?? []).map((detail: any) => detail.debug ?? {}));
-    throw new CallError(code === "canceled" ? "CANCELLED" : code.toUpperCase(), reason, retry_delay);
+    const { code = response.status < 500 ? "UNKNOWN" : "UNAVAILABLE", details = [] } = body;
+    const { reason, retry_delay } = Object.assign({}, ...details.map((detail: any) => detail.debug));
+    throw new CallError(code.toUpperCase(), reason, retry_delay);
   };
-  const [beginBinding, completeBinding] = [to("/BeginBinding"), to("/CompleteBinding")];
-  const [beginEvaluation, submitAttempt] = [to("/BeginEvaluation"), to("/SubmitAttempt")];
-  return { beginBinding, completeBinding, beginEvaluation, submitAttempt, acceptedPasskeys: to("/AcceptedPasskeys") };
+  const [beginBinding, completeBinding, beginEvaluation, submitAttempt, acceptedPasskeys] =
+    ["BeginBinding", "CompleteBinding", "BeginEvaluation", "SubmitAttempt", "AcceptedPasskeys"].map(to);
+  return { beginBinding, completeBinding, beginEvaluation, submitAttempt, acceptedPasskeys };
 }
 
 /** The application, how to reach its backend, and the languages of `accept-language`. */
@@ -68,19 +76,20 @@ export type App = { application_id: string; backend: Backend; languages?: string
 /** What the app does next. `answer` has `profile_id` and `token` after a login, `binding` after a binding; `refused` says why nothing was signed. */
 export type Result = Next & { answer?: Completed; refused?: string };
 
-/** Ends a flow before its end. */
-export class Ended {
-  constructor(readonly result: Result) {}
+/** What comes next after CompleteBinding. An answer without a binding is no answer of the service. */
+export function afterBinding(answer: Completed, languages?: string): Result {
+  if (!answer.binding?.binding_id) throw new CallError("INTERNAL");
+  return { ...nextStep("bind", answer, languages), answer };
 }
 
-/** Runs a flow. What the kit refused, or a call that failed, is a result, too. */
+/** Runs a flow. What the kit refused, a prompt that ended, or a call that failed, is a result, too. */
 export async function resultOf(flow: () => Promise<Result>): Promise<Result> {
   try {
     return await flow();
   } catch (error) {
-    if (error instanceof Ended) return error.result;
     if (error instanceof Refusal) return { ...nextStep("refused", {}), refused: error.code };
-    if (error instanceof CallError) return nextStep("failed", { status: error.status, reason: error.reason, retry_after: error.retry_after });
+    if (error instanceof PromptError) return nextStep("prompt", { means: error.means });
+    if (error instanceof CallError) return nextStep("failed", { ...error, message: undefined });
     throw error;
   }
 }

@@ -1,17 +1,9 @@
 // A key of this device, bound to the account: enable, log in, pay, status, disable. A Device makes and keeps the key.
 
-import { App, Begun, Completed, normal, Result, resultOf } from "./backend.js";
+import { afterBinding, App, Begun, Completed, normal, PromptError, Result, resultOf } from "./backend.js";
 import { base64url, fromBase64, utf8 } from "./bytes.js";
 import { Answer, Kept, nextStep, Posture, State, stateOf } from "./decisions.js";
 import { takeApart, Transaction } from "./signing-input.js";
-
-/** What a prompt, or the use of a key, ended with, as `errorOf` says it. */
-export class PromptError extends Error {
-  constructor(readonly means: string, readonly send: number | null = null) {
-    super(means);
-    this.name = "PromptError";
-  }
-}
 
 /** What the app keeps. The device id stays for good. */
 export type Kit = { device_id: string; installation: string; binding?: Kept };
@@ -54,22 +46,25 @@ export class DeviceKeys {
   }
 
   /** Binds this device to the person who is logged in. */
-  enable(profile_id: string, device_name = "", reason = ""): Promise<Result> {
+  enable(profile_id: string, deviceName = "", reason = ""): Promise<Result> {
     return resultOf(async () => {
       const { app: { application_id, backend, languages }, device } = this;
       const { device_id, installation } = await device.load();
       const posture = await device.posture();
-      const begun: Begun = normal(await backend.beginBinding({ device_id, posture }));
+      const begun: Begun = normal(await backend.beginBinding({ deviceId: device_id, posture }));
       if (!begun.signing_input) return nextStep("begin", begun, languages);
       const bytes = fromBase64(begun.signing_input);
       const challenge = begun.challenge ? fromBase64(begun.challenge) : undefined;
       takeApart(bytes, { kind: "binding", application_id, profile_id, device_id, challenge });
-      const public_key = base64url(await device.create());
-      const proof = { public_key, protection: device.protection, ...(await this.signed(bytes, reason)) };
-      const answer: Completed = normal(await backend.completeBinding({ ticket: begun.ticket, device_name, posture, keys: [proof] }));
-      const binding = { binding_id: answer.binding?.binding_id ?? "", profile_id, installation, made: [device.factor] };
+      // From here on, the binding of before has no key.
+      await this.disable();
+      const publicKey = base64url(await device.create());
+      const proof = { publicKey, protection: device.protection, ...(await this.signed(bytes, reason)) };
+      const answer: Completed = normal(await backend.completeBinding({ ticket: begun.ticket, deviceName, posture, keys: [proof] }));
+      const result = afterBinding(answer, languages);
+      const binding = { binding_id: answer.binding!.binding_id, profile_id, installation, made: [device.factor] };
       await device.save({ device_id, installation, binding });
-      return { ...nextStep("bind", answer, languages), answer };
+      return result;
     });
   }
 
@@ -89,7 +84,7 @@ export class DeviceKeys {
 
   /** Answers "prompt" or "use-factor" by a secret of the service, in the same evaluation. */
   secret(attempt: { passcode: { passcode: string } } | { gesture: { points: number[] } }): Promise<Result> {
-    return resultOf(() => this.submit(attempt, "passcode" in attempt ? "FACTOR_PASSCODE" : "FACTOR_GESTURE"));
+    return resultOf(() => this.submit(attempt, "FACTOR_" + ("passcode" in attempt ? "PASSCODE" : "GESTURE")));
   }
 
   private begin(policy: string, transaction?: Transaction): Promise<Result> {
@@ -100,7 +95,7 @@ export class DeviceKeys {
       if (!binding || status !== "ready") return { step: "bind-again" };
       const { binding_id } = binding;
       const posture = await this.device.posture();
-      const begun: Begun = normal(await this.app.backend.beginEvaluation({ policy, transaction, binding_id, posture }));
+      const begun: Begun = normal(await this.app.backend.beginEvaluation({ policy, transaction, bindingId: binding_id, posture }));
       this.open = { begun, binding_id, shown: transaction, again: false };
       await this.forgetIfGone(begun);
       const next = nextStep("begin", begun, this.app.languages);
@@ -111,7 +106,7 @@ export class DeviceKeys {
   private async prove(): Promise<Result> {
     if (!this.open) return { step: "begin-again" };
     const { begun, binding_id, shown, again } = this.open;
-    const bytes = fromBase64(begun.signing_input ?? "");
+    const bytes = fromBase64(`${begun.signing_input}`);
     takeApart(bytes, { kind: "evaluation", application_id: this.app.application_id, binding_id, shown });
     const { factor } = this.device;
     try {
@@ -119,10 +114,10 @@ export class DeviceKeys {
       return await this.submit({ key: { factor, ...signed } });
     } catch (error) {
       if (!(error instanceof PromptError)) throw error;
-      if (error.send !== null) return this.submit({ report: { la_error: error.send } });
+      if (error.send !== null) return this.submit({ report: { laError: error.send } });
       this.open.again = true;
       const next_factors = begun.factors?.filter((other) => other !== factor);
-      const next = nextStep("prompt", { means: error.means, again, factor, next_factors }, this.app.languages);
+      const next = nextStep("prompt", { means: error.means, again, factor, next_factors });
       if (next.step === "bind-again") await this.disable();
       return next;
     }
@@ -139,12 +134,12 @@ export class DeviceKeys {
   }
 
   private async forgetIfGone({ denial }: Answer): Promise<void> {
-    if (/^BINDING_(UNKNOWN|REVOKED)$/.test(denial?.reason ?? "")) await this.disable();
+    if (/^BINDING_(UNKNOWN|REVOKED)$/.test(`${denial?.reason}`)) await this.disable();
   }
 
   private async signed(bytes: Uint8Array, reason: string): Promise<object> {
     const { form } = this.device;
     const signature = await this.device.sign(form === "RAW" ? bytes : utf8(base64url(bytes)), reason);
-    return { signature: base64url(signature), signature_form: `SIGNATURE_FORM_${form}` };
+    return { signature: base64url(signature), signatureForm: `SIGNATURE_FORM_${form}` };
   }
 }

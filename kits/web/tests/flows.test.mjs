@@ -30,8 +30,8 @@ test("a phone is enabled, logs in, pays, and is disabled", async () => {
   assert.deepEqual([enabled.step, enabled.notices], ["done", ["no-recovery-factor"]]);
   assert.match(enabled.answer.binding.binding_id, /^b_/);
   const [{ keys: sent, ...rest }] = service.named("completeBinding");
-  assert.deepEqual([sent.length, sent[0].protection, sent[0].signature_form], [1, "KEY_PROTECTION_BIOMETRY_CURRENT_SET", "SIGNATURE_FORM_RAW"]);
-  assert.deepEqual([rest.ticket, rest.device_name, rest.posture.os_version], ["dGlja2V0", "Alice's phone", "18.1"]);
+  assert.deepEqual([sent.length, sent[0].protection, sent[0].signatureForm], [1, "KEY_PROTECTION_BIOMETRY_CURRENT_SET", "SIGNATURE_FORM_RAW"]);
+  assert.deepEqual([rest.ticket, rest.deviceName, rest.posture.os_version], ["dGlja2V0", "Alice's phone", "18.1"]);
 
   const login = await keys.login();
   assert.deepEqual([login.step, login.answer.profile_id, login.answer.token], ["done", "alice", "t"]);
@@ -109,8 +109,21 @@ test("a code of the platform is reported, and its answer decides", async () => {
   phone.error = new kit.PromptError(means, send);
   service.answers = [{ outcome: "OUTCOME_LOCKED_OUT", laError: "LA_ERROR_BIOMETRY_LOCKOUT", nextFactors: ["FACTOR_DEVICE_OWNER"] }];
   const result = await keys.login();
-  assert.deepEqual(service.named("submitAttempt")[0].report, { la_error: -8 });
+  assert.deepEqual(service.named("submitAttempt")[0].report, { laError: -8 });
   assert.deepEqual([result.step, result.factor], ["use-factor", "FACTOR_DEVICE_OWNER"]);
+});
+
+test("enabling that fails leaves no binding whose key is gone", async () => {
+  const { service, phone, keys } = await bound();
+  phone.error = new kit.PromptError("cancel", -2);
+  assert.equal((await keys.enable("alice")).step, "stay");
+  assert.equal((await keys.status()).status, "not-enabled");
+  phone.error = undefined;
+  service.lies.bound = { binding: undefined };
+  assert.equal((await keys.enable("alice")).step, "log-in");
+  assert.equal((await keys.status()).status, "not-enabled");
+  installBrowser({ credential: () => registration });
+  assert.equal((await new kit.Passkeys(app(service)).register("alice")).step, "log-in");
 });
 
 test("a removal of the app ends a binding that the keychain kept, and not the device id", async () => {
@@ -127,10 +140,11 @@ test("a removal of the app ends a binding that the keychain kept, and not the de
 test("a binding that was revoked is forgotten", async () => {
   for (const at of ["begin", "submit"]) {
     const { service, keys } = await bound();
-    const denial = { reason: "BINDING_REVOKED" };
+    const denial = { reason: "BINDING_REVOKED", message: { locale: "en", text: "Set up this phone again." } };
     if (at === "begin") service.lies.evaluation = () => ({ denial });
     else service.answers = [{ outcome: "OUTCOME_FAILED", denial }];
-    assert.equal((await keys.login()).step, "bind-again");
+    const { step, message } = await keys.login();
+    assert.deepEqual([step, message], ["bind-again", "Set up this phone again."]);
     assert.equal((await keys.status()).status, "not-enabled");
   }
 });
@@ -167,14 +181,14 @@ test("passkeys are registered, log in and pay", async () => {
   assert.equal(Buffer.from(publicKey.excludeCredentials[0].id).toString(), "before");
   assert.equal(mediation, undefined);
   assert.deepEqual(service.named("completeBinding")[0], {
-    ticket: "dGlja2V0", device_name: "Laptop", passkey: { attestation_object: "b2JqZWN0", client_data_json: "e30", transports: ["internal"] },
+    ticket: "dGlja2V0", deviceName: "Laptop", passkey: { attestationObject: "b2JqZWN0", clientDataJson: "e30", transports: ["internal"] },
   });
   assert.equal((await passkeys.login()).answer.token, "t");
   assert.equal((await passkeys.pay(coffee)).step, "done");
   assert.deepEqual(service.named("submitAttempt")[0].passkey, {
-    credential_id: "YmVmb3Jl", authenticator_data: "ZGF0YQ", client_data_json: "e30", signature: "c2lnbmF0dXJl", user_handle: "dXNlci0x",
+    credentialId: "YmVmb3Jl", authenticatorData: "ZGF0YQ", clientDataJson: "e30", signature: "c2lnbmF0dXJl", userHandle: "dXNlci0x",
   });
-  assert.deepEqual(signaled[0], { rpId: "localhost", userId: "dXNlci0x", allAcceptedCredentialIds: ["YmVmb3Jl"] });
+  assert.deepEqual(signaled[0], { rpId: "localhost", userId: "dXNlci0x", allAcceptedCredentialIds: ["YmVmb3Jl", "bmV3"] });
   assert.equal(signaled.length, 3);
 });
 
@@ -187,8 +201,11 @@ test("the password manager is told nothing after a failure", async () => {
 });
 
 test("a login succeeds without the list of passkeys, and in a browser without signals", async () => {
-  installBrowser({ credential: () => assertion });
+  const { signaled } = installBrowser({ credential: () => assertion });
   const service = new Service();
+  service.accepted = ["bmV3"];
+  assert.equal((await new kit.Passkeys(app(service)).login()).step, "done");
+  assert.deepEqual(signaled, []); // the list lacks the passkey that has just logged in
   service.acceptedPasskeys = () => Promise.reject(new Error("no list"));
   assert.equal((await new kit.Passkeys(app(service)).login()).step, "done");
   installBrowser({ credential: () => assertion, signals: false });
@@ -198,6 +215,8 @@ test("a login succeeds without the list of passkeys, and in a browser without si
 test("options with another challenge, or a signing input of another's, reach no authenticator", async (t) => {
   for (const [name, lie, code] of [
     ["another challenge", { options: { challenge: "AAAA" } }, "other-challenge"],
+    ["no challenge", { options: { challenge: undefined } }, "not-base64"],
+    ["options that are none", { options: { allowCredentials: 7 } }, "malformed-options"],
     ["another application", { application: "bank" }, "other-application"],
     ["another transaction", { transaction: { ...coffee, payee: "Mallory" } }, "other-transaction"],
   ]) {
@@ -297,7 +316,7 @@ test("react-native-biometrics signs the text, with RSA, on both platforms", asyn
       const keys = new kit.DeviceKeys(app(service), wrapperKey(wrapper, phone, protection));
       assert.equal((await keys.enable("alice", "Phone", "Enable")).step, "done");
       const [{ keys: [key], posture }] = service.named("completeBinding");
-      assert.deepEqual([key.protection, key.signature_form], [`KEY_PROTECTION_${protection}`, "SIGNATURE_FORM_BASE64URL_TEXT"]);
+      assert.deepEqual([key.protection, key.signatureForm], [`KEY_PROTECTION_${protection}`, "SIGNATURE_FORM_BASE64URL_TEXT"]);
       assert.equal(posture.domain_state, answers.domain_state ?? "");
       assert.equal((await keys.login()).step, "done");
       assert.deepEqual(wrapper.prompts, ["Enable", "Log in"]);
@@ -305,7 +324,7 @@ test("react-native-biometrics signs the text, with RSA, on both platforms", asyn
 
       wrapper.cancels = true;
       assert.equal((await keys.login()).step, "stay");
-      assert.deepEqual(service.named("submitAttempt").at(-1).report, { la_error: -2 });
+      assert.deepEqual(service.named("submitAttempt").at(-1).report, { laError: -2 });
       wrapper.cancels = false;
       for (const [text, report] of [
         ["Signature error: Error Domain=com.apple.LocalAuthentication Code=-8 \"Biometry is locked out.\"", -8],
@@ -314,7 +333,7 @@ test("react-native-biometrics signs the text, with RSA, on both platforms", asyn
       ]) {
         wrapper.error = text;
         await keys.login();
-        assert.deepEqual(service.named("submitAttempt").at(-1).report, { la_error: report }, text);
+        assert.deepEqual(service.named("submitAttempt").at(-1).report, { laError: report }, text);
       }
       wrapper.error = platform === "ios" ? "Key not found: error item not found" : "Error generating signature: Key permanently invalidated";
       assert.equal((await keys.login()).step, "bind-again");
@@ -322,6 +341,13 @@ test("react-native-biometrics signs the text, with RSA, on both platforms", asyn
       assert.equal(JSON.parse(item).device_id, "6f1f1c1e-3d0b-4b7e-9a55-0c2d6f4f8e21");
     });
   }
+});
+
+test("a wrapper's key in PKCS#1 is sent as SPKI", async () => {
+  const wrapper = new Wrapper();
+  const spki = Buffer.from((await wrapper.createKeys()).publicKey, "base64");
+  wrapper.createKeys = async () => ({ publicKey: spki.subarray(24).toString("base64") });
+  assert.deepEqual(Buffer.from(await wrapperKey(wrapper, {}, "BIOMETRY_ANY").create()), spki);
 });
 
 test("the backend over fetch", async () => {
@@ -347,6 +373,7 @@ test("the backend over fetch", async () => {
   assert.deepEqual(await failure(backend.beginBinding({})), ["CallError", "UNAVAILABLE", undefined, undefined]);
   assert.deepEqual(await failure(backend.completeBinding({})), ["CallError", "UNKNOWN", undefined, undefined]);
   assert.deepEqual(await failure(backend.acceptedPasskeys()), ["CallError", "NOT_FOUND", undefined, undefined]);
+  assert.equal(kit.nextStep("failed", { status: "canceled".toUpperCase() }).step, "begin-again"); // as Connect spells it
   server.closeAllConnections();
   server.close();
   await once(server, "close");
