@@ -49,9 +49,7 @@ def evaluation_input(
 
 
 def payment_input(transaction=None, **changes):
-    return evaluation_input(
-        **{"policy": "payment", "purpose": PAYMENT, "transaction": transaction or transaction_bytes(**changes)}
-    )
+    return evaluation_input(**{"policy": "payment", "purpose": PAYMENT, "transaction": transaction or transaction_bytes(**changes)})
 
 
 def own_binding(**changes):
@@ -122,9 +120,7 @@ def signing_inputs():
     evaluation("a payment in Chinese", policy="payment", payment={**COFFEE, "currency": "CNY", "payee": "茶馆"})
     evaluation("a payment to a name in Arabic", policy="payment", payment={**COFFEE, "payee": "مقهى"})
     evaluation("a payment to a name with an emoji", policy="payment", payment={**COFFEE, "payee": "Café ☕\ufe0f"})
-    evaluation(
-        "a payment with the longest texts", policy="payment", payment={**COFFEE, "payee": "P" * 256, "reference": "r" * 128}
-    )
+    evaluation("a payment with the longest texts", policy="payment", payment={**COFFEE, "payee": "P" * 256, "reference": "r" * 128})
 
     # The bytes themselves
     login, pay = evaluation_input(), payment_input()
@@ -166,14 +162,22 @@ def signing_inputs():
     # Whose they are
     refused("another application's login", "other-application", own_evaluation(), evaluation_input(application="bank"))
     refused("another application's binding", "other-application", own_binding(), binding_input(application="bank"))
-    refused("another application's payment", "other-application", shown, evaluation_input(
-        application="bank", policy="payment", purpose=PAYMENT, transaction=transaction_bytes()))
+    refused(
+        "another application's payment",
+        "other-application",
+        shown,
+        evaluation_input(application="bank", policy="payment", purpose=PAYMENT, transaction=transaction_bytes()),
+    )
     refused("an application in capitals", "other-application", own_evaluation(), evaluation_input(application="Shop"))
     refused("no application", "other-application", own_evaluation(), evaluation_input(application=""))
     refused("another binding", "other-binding", own_evaluation(), evaluation_input(binding="b_other"))
     refused("no binding, for a phone that has one", "other-binding", own_evaluation(), evaluation_input(binding=""))
-    refused("another binding's payment", "other-binding", shown, evaluation_input(
-        binding="b_other", policy="payment", purpose=PAYMENT, transaction=transaction_bytes()))
+    refused(
+        "another binding's payment",
+        "other-binding",
+        shown,
+        evaluation_input(binding="b_other", policy="payment", purpose=PAYMENT, transaction=transaction_bytes()),
+    )
     refused("another profile", "other-profile", own_binding(), binding_input(profile="mallory"))
     refused("the same name in another encoding", "other-profile", own_binding(profile_id="café"), binding_input(profile="cafe\u0301"))
     refused("another device", "other-device", own_binding(), binding_input(device="0c2d6f4f-3d0b-4b7e-9a55-6f1f1c1e8e21"))
@@ -199,8 +203,12 @@ def signing_inputs():
     refused("a login, where a payment was shown", "not-a-payment", shown, evaluation_input())
     refused("a payment, where a login was asked for", "transaction-not-shown", own_evaluation(), payment_input())
     refused("a payment without a transaction", "malformed-transaction", shown, evaluation_input(policy="payment", purpose=PAYMENT))
-    refused("a transaction of another version", "malformed-transaction", shown, payment_input(
-        transaction_bytes(tag="touchstone transaction v2")))
+    refused(
+        "a transaction of another version",
+        "malformed-transaction",
+        shown,
+        payment_input(transaction_bytes(tag="touchstone transaction v2")),
+    )
     refused("a transaction with a sixth field", "malformed-transaction", shown, payment_input(transaction_bytes(extra=["tip 5.00"])))
     refused("a transaction without a reference", "malformed-transaction", shown, payment_input(transaction_bytes()[:-11]))
     refused("a transaction that is cut off", "malformed-transaction", shown, payment_input(transaction_bytes()[:-1]))
@@ -222,7 +230,9 @@ def signing_inputs():
     ]:
         refused(f"an amount {name}", "wrong-amount", own_evaluation(shown={**COFFEE, "amount": amount}), payment_input(amount=amount))
     for name, currency in [("in small letters", "eur"), ("of two letters", "EU"), ("that is a sign", "€")]:
-        refused(f"a currency {name}", "wrong-currency", own_evaluation(shown={**COFFEE, "currency": currency}), payment_input(currency=currency))
+        refused(
+            f"a currency {name}", "wrong-currency", own_evaluation(shown={**COFFEE, "currency": currency}), payment_input(currency=currency)
+        )
     for name, change in [
         ("no payee", {"payee": ""}),
         ("a payee of 257 bytes", {"payee": "P" * 257}),
@@ -425,7 +435,11 @@ def keys():
         right(f"RSA of {bits} bits in SPKI", key.spki, algorithm="RSA", form="spki", bits=bits, spki=b64(key.spki))
         right(
             f"RSA of {bits} bits in PKCS#1, as SecKeyCopyExternalRepresentation gives it",
-            rsa_pkcs1(key.n), algorithm="RSA", form="pkcs1", bits=bits, spki=b64(key.spki),
+            rsa_pkcs1(key.n),
+            algorithm="RSA",
+            form="pkcs1",
+            bits=bits,
+            spki=b64(key.spki),
         )
     n = odd_modulus(3072)
     right("RSA of 3072 bits in SPKI", rsa_spki(n), algorithm="RSA", form="spki", bits=3072, spki=b64(rsa_spki(n)))
@@ -467,7 +481,11 @@ def keys():
     wrong("RSA with one byte after the key", spki((RSA, NULL), rsa_pkcs1(RSA_2048.n) + b"\x00"), "not-a-key")
     wrong("RSA without its last byte", RSA_2048.spki[:-1], "not-a-key")
     n = RSA_2048.n
-    wrong("RSA with a zero too many before its modulus", spki((RSA, NULL), der(0x30, der(2, b"\x00\x00" + big(n, 256)), integer(65537))), "not-a-key")
+    wrong(
+        "RSA with a zero too many before its modulus",
+        spki((RSA, NULL), der(0x30, der(2, b"\x00\x00" + big(n, 256)), integer(65537))),
+        "not-a-key",
+    )
     wrong("RSA with a negative modulus", spki((RSA, NULL), der(0x30, der(2, big(n, 256)), integer(65537))), "not-a-key")
     wrong("RSA with a length in more digits than it needs", spki((RSA, NULL), b"\x30\x83\x00\x01\x0a" + rsa_pkcs1(n)[4:]), "not-a-key")
     wrong("RSA with a third number", spki((RSA, NULL), der(0x30, integer(n), integer(65537), integer(1))), "not-a-key")
@@ -488,7 +506,14 @@ def signatures():
     cases = []
 
     def case(name, signature, key=key, form="RAW", algorithm="P256", code=None, raw=None):
-        fields = {"name": name, "algorithm": algorithm, "key": b64(key), "form": form, "signing_input": b64(message), "signature": b64(signature)}
+        fields = {
+            "name": name,
+            "algorithm": algorithm,
+            "key": b64(key),
+            "form": form,
+            "signing_input": b64(message),
+            "signature": b64(signature),
+        }
         if code:
             fields["refused"] = code
         else:
@@ -561,7 +586,12 @@ def signatures():
     wrong("RSA, where the key is P-256", form, good)
     wrong("RSA with one bit turned", value, good[:-1] + bytes([good[-1] ^ 1]), **rsa)
     wrong("RSA of another length", form, RSA_4096.sign(message), **rsa)
-    wrong("RSA with SHA-1", value, RSA_2048.sign(message, bytes.fromhex("3021300906052b0e03021a05000414") + hashlib.sha1(message).digest()), **rsa)
+    wrong(
+        "RSA with SHA-1",
+        value,
+        RSA_2048.sign(message, bytes.fromhex("3021300906052b0e03021a05000414") + hashlib.sha1(message).digest()),
+        **rsa,
+    )
     wrong("RSA over the hash without its name", value, RSA_2048.sign(message, hashlib.sha256(message).digest()), **rsa)
     wrong("RSA that is not less than the modulus", value, big(RSA_2048.n + 1, 256), **rsa)
     wrong("RSA over the text, where the form is RAW", value, RSA_2048.sign(text), **rsa)
@@ -595,7 +625,9 @@ def postures():
 
     state = b64(SEED.randbytes(32))
 
-    def apple(name, platform="ios", code=None, error=None, owner=None, type=1, state=state, system_version="17.4", model="iPhone15,2", **expect):
+    def apple(
+        name, platform="ios", code=None, error=None, owner=None, type=1, state=state, system_version="17.4", model="iPhone15,2", **expect
+    ):
         answers = {
             "system_version": system_version,
             "model": model,
@@ -620,7 +652,11 @@ def postures():
     apple("Touch ID, locked out", error=-8, state=None, biometry_available=True, biometry_enrolled=True, biometry_locked_out=True)
     apple(
         "locked out, and a domain state from before: it is not sent",
-        error=-8, domain_state="", biometry_available=True, biometry_enrolled=True, biometry_locked_out=True,
+        error=-8,
+        domain_state="",
+        biometry_available=True,
+        biometry_enrolled=True,
+        biometry_locked_out=True,
     )
     apple("no finger is enrolled", error=-7, state=None, biometry_available=True)
     apple("the sensor is broken, or the person denied it", error=-6, state=None, type=2)
@@ -636,7 +672,14 @@ def postures():
     apple("the longest domain state", state=b64(b"d" * 256), **fine)
 
     def android(name, answer=0, secure=True, locked=False, version="14", model="Pixel 8", code=None, state=None, **expect):
-        answers = {"system_version": version, "model": model, "can_authenticate": answer, "device_secure": secure, "locked_out": locked, "domain_state": state}
+        answers = {
+            "system_version": version,
+            "model": model,
+            "can_authenticate": answer,
+            "device_secure": secure,
+            "locked_out": locked,
+            "domain_state": state,
+        }
         case(name, "android", answers, code, **{"passcode_set": secure, **expect})
 
     android("a finger", **fine)
@@ -751,7 +794,14 @@ def errors():
         (4711, "a code that nobody knows", -6, "unavailable"),
     ]:
         case("android-prompt", f"BiometricPrompt {code}: {name}", send, means, code=code)
-    case("android-prompt", "BiometricPrompt 13: ERROR_NEGATIVE_BUTTON, the button had fallback_title", -3, "fallback", code=13, fallback_button=True)
+    case(
+        "android-prompt",
+        "BiometricPrompt 13: ERROR_NEGATIVE_BUTTON, the button had fallback_title",
+        -3,
+        "fallback",
+        code=13,
+        fallback_button=True,
+    )
     case("android-prompt", "BiometricPrompt 13: ERROR_NEGATIVE_BUTTON, the button canceled", -2, "cancel", code=13, fallback_button=False)
     case("android-prompt", "BiometricPrompt 5, and the app closed the prompt itself", None, "cancel", code=5, closed_by_app=True)
     case("android-prompt", "BiometricPrompt 10, though the app closes prompts", -2, "cancel", code=10, closed_by_app=True)
@@ -839,8 +889,18 @@ def next_steps():
 
     # SubmitAttempt
     def submit(
-        name, step, outcome, la_error=0, by=FINGER, then=(), retry_after=None, verdict="UNCHANGED", denial=None,
-        message=None, languages=None, **more
+        name,
+        step,
+        outcome,
+        la_error=0,
+        by=FINGER,
+        then=(),
+        retry_after=None,
+        verdict="UNCHANGED",
+        denial=None,
+        message=None,
+        languages=None,
+        **more,
     ):
         answer = {
             "factor": by,
@@ -913,9 +973,28 @@ def next_steps():
         ("zh-Hant", "en", english),
         ("zh-TW", "en", english),
     ]:
-        submit(f"a text in {locale}, where {languages} was asked for", "try-again", message=(locale, text), languages=languages, message_shown=text, **wrong)
-    for languages, locale, text in [("en", "zh-Hans", chinese), ("zh-CN", "en", english), ("de", "zh-Hans", chinese), ("zh-Hant", "zh-Hans", chinese), ("en", "", english)]:
-        submit(f"another language: {locale or 'none'}, where {languages} was asked for", "try-again", message=(locale, text), languages=languages, **wrong)
+        submit(
+            f"a text in {locale}, where {languages} was asked for",
+            "try-again",
+            message=(locale, text),
+            languages=languages,
+            message_shown=text,
+            **wrong,
+        )
+    for languages, locale, text in [
+        ("en", "zh-Hans", chinese),
+        ("zh-CN", "en", english),
+        ("de", "zh-Hans", chinese),
+        ("zh-Hant", "zh-Hans", chinese),
+        ("en", "", english),
+    ]:
+        submit(
+            f"another language: {locale or 'none'}, where {languages} was asked for",
+            "try-again",
+            message=(locale, text),
+            languages=languages,
+            **wrong,
+        )
     submit("a text that reorders", "try-again", message=("en", "Try \u202eagain"), languages="en", **wrong)
     submit("a text with a line feed", "try-again", message=("en", "Try\nagain"), languages="en", **wrong)
     submit("an empty text", "try-again", message=("en", ""), languages="en", **wrong)
@@ -925,7 +1004,13 @@ def next_steps():
     case("bound", "bind", {"advisories": []}, "done")
     case("bound, without a way back", "bind", {"advisories": ["NO_RECOVERY_FACTOR"]}, "done", notices=["no-recovery-factor"])
     both = ["DEVICE_REPLACED", "NO_RECOVERY_FACTOR"]
-    case("bound in place of another phone, without a way back", "bind", {"advisories": both}, "done", notices=["device-replaced", "no-recovery-factor"])
+    case(
+        "bound in place of another phone, without a way back",
+        "bind",
+        {"advisories": both},
+        "done",
+        notices=["device-replaced", "no-recovery-factor"],
+    )
 
     # The prompt, where nothing is sent
     for means, again, others, step, more in [
@@ -978,7 +1063,15 @@ def next_steps():
     ]:
         failed("FAILED_PRECONDITION", reason, step)
     # The kit refused to sign.
-    for code in ("wrong-tag", "other-application", "other-binding", "other-challenge", "other-transaction", "transaction-not-shown", "text-reorders"):
+    for code in (
+        "wrong-tag",
+        "other-application",
+        "other-binding",
+        "other-challenge",
+        "other-transaction",
+        "transaction-not-shown",
+        "text-reorders",
+    ):
         case(f"the kit refused: {code}", "refused", {"code": code}, "stop")
     return cases
 
@@ -1013,14 +1106,16 @@ def states():
 
     def case(name, status, binding=True, installation="i-1", found=("biometry", "device-owner"), profile=ALICE, forget=(), **kept):
         kept = {"binding_id": BINDING, "profile_id": ALICE, "installation": "i-1", "made": ["biometry", "device-owner"], **kept}
-        cases.append({
-            "name": name,
-            "kept": kept if binding else None,
-            "installation": installation,
-            "found": list(found),
-            "profile_id": profile,
-            "expect": {"status": status, "forget": list(forget)},
-        })
+        cases.append(
+            {
+                "name": name,
+                "kept": kept if binding else None,
+                "installation": installation,
+                "found": list(found),
+                "profile_id": profile,
+                "expect": {"status": status, "forget": list(forget)},
+            }
+        )
 
     everything = ("binding", "keys")
     case("bound", "ready")

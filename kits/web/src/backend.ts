@@ -73,13 +73,13 @@ export class Ended {
 }
 
 /** Runs a flow. What the kit refused, or a call that failed, is a result, too. */
-export async function resultOf(app: App, flow: () => Promise<Result>): Promise<Result> {
+export async function resultOf(flow: () => Promise<Result>): Promise<Result> {
   try {
     return await flow();
   } catch (error) {
     if (error instanceof Ended) return error.result;
-    if (error instanceof Refusal) return { ...nextStep("refused", error), refused: error.code };
-    if (error instanceof CallError) return nextStep("failed", error, app.languages);
+    if (error instanceof Refusal) return { ...nextStep("refused", {}), refused: error.code };
+    if (error instanceof CallError) return nextStep("failed", { status: error.status, reason: error.reason, retry_after: error.retry_after });
     throw error;
   }
 }

@@ -3,13 +3,12 @@
 import { App, Begun, Completed, normal, Result, resultOf } from "./backend.js";
 import { base64url, fromBase64, utf8 } from "./bytes.js";
 import { Answer, Kept, nextStep, Posture, State, stateOf } from "./decisions.js";
-import { readKey, readSignature } from "./keys.js";
 import { takeApart, Transaction } from "./signing-input.js";
 
 /** What a prompt, or the use of a key, ended with, as `errorOf` says it. */
 export class PromptError extends Error {
   constructor(readonly means: string, readonly send: number | null = null) {
-    super(`The prompt ended with ${means}`);
+    super(means);
     this.name = "PromptError";
   }
 }
@@ -25,7 +24,7 @@ export interface Device {
   /** BASE64URL_TEXT: the key signs texts only, and gets the text of the bytes. */
   readonly form: "RAW" | "BASE64URL_TEXT";
   posture(): Promise<Posture>;
-  /** Makes a key in place of the one before, and returns its public half. */
+  /** Makes a key in place of the one before, and returns its public half: X9.63 or SPKI. */
   create(): Promise<Uint8Array>;
   /** Prompts if the key needs it. Throws a PromptError. */
   sign(message: Uint8Array, reason: string): Promise<Uint8Array>;
@@ -56,7 +55,7 @@ export class DeviceKeys {
 
   /** Binds this device to the person who is logged in. */
   enable(profile_id: string, device_name = "", reason = ""): Promise<Result> {
-    return resultOf(this.app, async () => {
+    return resultOf(async () => {
       const { app: { application_id, backend, languages }, device } = this;
       const { device_id, installation } = await device.load();
       const posture = await device.posture();
@@ -65,11 +64,8 @@ export class DeviceKeys {
       const bytes = fromBase64(begun.signing_input);
       const challenge = begun.challenge ? fromBase64(begun.challenge) : undefined;
       takeApart(bytes, { kind: "binding", application_id, profile_id, device_id, challenge });
-      const made = await device.create();
-      const key = readKey(made);
-      const signature = readSignature(await this.sign(bytes, reason), key);
-      const public_key = base64url(key.algorithm === "RSA" ? key.spki : made);
-      const proof = { public_key, protection: device.protection, signature: base64url(signature), ...this.form };
+      const public_key = base64url(await device.create());
+      const proof = { public_key, protection: device.protection, ...(await this.signed(bytes, reason)) };
       const answer: Completed = normal(await backend.completeBinding({ ticket: begun.ticket, device_name, posture, keys: [proof] }));
       const binding = { binding_id: answer.binding?.binding_id ?? "", profile_id, installation, made: [device.factor] };
       await device.save({ device_id, installation, binding });
@@ -88,16 +84,16 @@ export class DeviceKeys {
 
   /** Prompts once more, in the same evaluation, after "try-again". */
   retry(): Promise<Result> {
-    return resultOf(this.app, () => this.prove());
+    return resultOf(() => this.prove());
   }
 
   /** Answers "prompt" or "use-factor" by a secret of the service, in the same evaluation. */
   secret(attempt: { passcode: { passcode: string } } | { gesture: { points: number[] } }): Promise<Result> {
-    return resultOf(this.app, () => this.submit(attempt, "passcode" in attempt ? "FACTOR_PASSCODE" : "FACTOR_GESTURE"));
+    return resultOf(() => this.submit(attempt, "passcode" in attempt ? "FACTOR_PASSCODE" : "FACTOR_GESTURE"));
   }
 
   private begin(purpose: string, transaction?: Transaction): Promise<Result> {
-    return resultOf(this.app, async () => {
+    return resultOf(async () => {
       const { binding } = await this.device.load();
       const { status, forget } = await this.status();
       if (forget.length) await this.disable();
@@ -119,8 +115,8 @@ export class DeviceKeys {
     takeApart(bytes, { kind: "evaluation", application_id: this.app.application_id, binding_id, shown });
     const { factor } = this.device;
     try {
-      const signature = await this.sign(bytes, begun.presentation?.localized_reason ?? "");
-      return await this.submit({ key: { signature: base64url(signature), factor, ...this.form } });
+      const signed = await this.signed(bytes, begun.presentation?.localized_reason ?? "");
+      return await this.submit({ key: { factor, ...signed } });
     } catch (error) {
       if (!(error instanceof PromptError)) throw error;
       if (error.send !== null) return this.submit({ report: { la_error: error.send } });
@@ -142,16 +138,13 @@ export class DeviceKeys {
     return { ...next, answer };
   }
 
-  /** RAW is the service's default. */
-  private get form() {
-    return this.device.form === "RAW" ? {} : { signature_form: this.device.form };
-  }
-
   private async forgetIfGone({ denial }: Answer): Promise<void> {
     if (/^BINDING_(UNKNOWN|REVOKED)$/.test(denial?.reason ?? "")) await this.disable();
   }
 
-  private sign(bytes: Uint8Array, reason: string): Promise<Uint8Array> {
-    return this.device.sign(this.device.form === "RAW" ? bytes : utf8(base64url(bytes)), reason);
+  private async signed(bytes: Uint8Array, reason: string): Promise<object> {
+    const { form } = this.device;
+    const signature = await this.device.sign(form === "RAW" ? bytes : utf8(base64url(bytes)), reason);
+    return { signature: base64url(signature), signature_form: `SIGNATURE_FORM_${form}` };
   }
 }

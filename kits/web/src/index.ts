@@ -6,5 +6,6 @@ export * from "./decisions.js";
 export * from "./device-keys.js";
 export * from "./keys.js";
 export * from "./passkeys.js";
+export * from "./platforms.js";
 export * from "./signing-input.js";
 export * from "./web-crypto.js";

@@ -45,7 +45,7 @@ function contents(bytes: Uint8Array, tags: number[], code: string): Uint8Array[]
 /** The two numbers of a sequence, which has nothing else. */
 function twoNumbers(bytes: Uint8Array, code: string): Uint8Array[] {
   const numbers = contents(contents(bytes, [sequence], code)[0], [integer, integer], code);
-  const digits = numbers.map((number) => number.subarray(Math.max(0, Math.min(number.findIndex((byte) => byte), number.length - 1))));
+  const digits = numbers.map((number) => number.subarray(Math.max(0, Math.min(number.findIndex((byte) => byte > 0), number.length - 1))));
   if (!digits.every((number) => number.length) || !areEqual(der(sequence, ...digits.map(derInteger)), bytes)) refuse(code);
   return digits;
 }

@@ -29,31 +29,31 @@ export class Passkeys {
 
   /** Makes a passkey for the person who is logged in. `name`: as the person calls it. */
   register(profile_id: string, name = ""): Promise<Result> {
-    return resultOf(this.app, () => this.create(profile_id, name, false));
+    return resultOf(() => this.create(profile_id, name, false));
   }
 
   /** Right after a login by password: lets a password manager make a passkey without asking, if the browser can (conditional create). */
   upgrade(profile_id: string, name = ""): Promise<Result> {
-    return resultOf(this.app, async () => {
+    return resultOf(async () => {
       const can = await api()?.getClientCapabilities?.();
       return can?.conditionalCreate ? this.create(profile_id, name, true) : { step: "stay" };
     });
   }
 
   login(): Promise<Result> {
-    return resultOf(this.app, () => this.prove("login"));
+    return resultOf(() => this.prove("login"));
   }
 
   /** The app shows the transaction before it calls this: the passkey approves nothing else. */
   pay(transaction: Transaction): Promise<Result> {
-    return resultOf(this.app, () => this.prove("payment", transaction));
+    return resultOf(() => this.prove("payment", transaction));
   }
 
   /** Offers passkeys in an input with `autocomplete="username webauthn"`, until the person chooses one or `signal` aborts. */
   async autofill(signal?: AbortSignal): Promise<Result> {
     if (!(await api()?.isConditionalMediationAvailable?.())) return { step: "log-in" };
-    for (let renewal = 0; renewal < maximumRenewals; renewal++) {
-      const result = await resultOf(this.app, () => this.prove("login", undefined, true, signal));
+    for (let renewal = 0; renewal < maximumRenewals && !signal?.aborted; renewal++) {
+      const result = await resultOf(() => this.prove("login", undefined, true, signal));
       if (result.step !== "renew") return result;
     }
     return { step: "stay" };

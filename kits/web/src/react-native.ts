@@ -1,8 +1,10 @@
 // Keys of a React Native wrapper that signs texts alone: react-native-biometrics, and others with its methods.
 
 import { fromBase64, fromUTF8 } from "./bytes.js";
-import { errorOf, Kept, PlatformAnswers, postureOf } from "./decisions.js";
+import { Kept } from "./decisions.js";
 import { Device, Kit, PromptError } from "./device-keys.js";
+import { readKey } from "./keys.js";
+import { errorOf, PlatformAnswers, postureOf } from "./platforms.js";
 
 export interface Wrapper {
   createKeys(): Promise<{ publicKey: string }>;
@@ -44,7 +46,11 @@ export function wrapperKey(wrapper: Wrapper, phone: Phone, protection: string): 
     protection: `KEY_PROTECTION_${protection}`,
     form: "BASE64URL_TEXT",
     posture: async () => postureOf(await phone.answers()),
-    create: async () => fromBase64((await wrapper.createKeys()).publicKey),
+    async create() {
+      const made = fromBase64((await wrapper.createKeys()).publicKey);
+      const key = readKey(made);
+      return key.algorithm === "RSA" ? key.spki : made;
+    },
     exists: async () => (await wrapper.biometricKeysExist()).keysExist,
     remove: async () => void (await wrapper.deleteKeys()),
     async sign(message, promptMessage) {

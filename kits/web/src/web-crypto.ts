@@ -1,6 +1,6 @@
 // A key of WebCrypto that no script can read out, and the record of its binding, in the browser's IndexedDB.
 
-import { postureOf } from "./decisions.js";
+import { postureWith } from "./decisions.js";
 import { Device, Kit, PromptError } from "./device-keys.js";
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
@@ -20,49 +20,49 @@ export class WebCryptoKey implements Device {
   constructor(private readonly application_id: string) {}
 
   async posture() {
-    const system_version = navigator.userAgent.match(/(?:Version|Firefox|Chrome)\/([\d.]+)/)?.[1] ?? "0";
+    const version = navigator.userAgent.match(/(?:Version|Firefox|Chrome)\/([\d.]+)/)?.[1] ?? "0";
     const asked = (globalThis as any).PublicKeyCredential?.isUserVerifyingPlatformAuthenticatorAvailable?.();
-    return postureOf({ platform: "web", system_version, user_verifying: !!(await asked) });
+    return postureWith("web", version, "", !!(await asked));
   }
 
   async create() {
     const pair = await crypto.subtle.generateKey(algorithm, false, ["sign", "verify"]);
-    await this.kept("readwrite", (store) => store.put(pair.privateKey, "key"));
+    await this.kept((store) => store.put(pair.privateKey, "key"));
     return new Uint8Array(await crypto.subtle.exportKey("raw", pair.publicKey));
   }
 
   async sign(message: Uint8Array) {
-    const key = await this.kept("readonly", (store) => store.get("key"));
+    const key = await this.kept((store) => store.get("key"));
     if (!key) throw new PromptError("key-gone");
     return new Uint8Array(await crypto.subtle.sign(algorithm, key, message));
   }
 
   async exists() {
-    return !!(await this.kept("readonly", (store) => store.get("key")));
+    return !!(await this.kept((store) => store.get("key")));
   }
 
   async remove() {
-    await this.kept("readwrite", (store) => store.delete("key"));
+    await this.kept((store) => store.delete("key"));
   }
 
   async load(): Promise<Kit> {
-    const known = await this.kept("readonly", (store) => store.get("kit"));
+    const known = await this.kept((store) => store.get("kit"));
     if (known) return known;
     await this.save({ device_id: crypto.randomUUID(), installation: crypto.randomUUID() });
     return this.load();
   }
 
   async save(kit: Kit) {
-    await this.kept("readwrite", (store) => store.put(kit, "kit"));
+    await this.kept((store) => store.put(kit, "kit"));
   }
 
   /** Uses the database of this application. What was written is there when it returns. */
-  private async kept(mode: IDBTransactionMode, use: (store: IDBObjectStore) => IDBRequest): Promise<any> {
+  private async kept(use: (store: IDBObjectStore) => IDBRequest): Promise<any> {
     const opening = indexedDB.open(`touchstone-${this.application_id}`, 1);
     opening.onupgradeneeded = () => opening.result.createObjectStore("kept");
     const database = await finished(opening);
     try {
-      const transaction = database.transaction("kept", mode);
+      const transaction = database.transaction("kept", "readwrite");
       const ended = new Promise((done, fail) => { transaction.oncomplete = done; transaction.onabort = fail; });
       const result = await finished(use(transaction.objectStore("kept")));
       await ended;

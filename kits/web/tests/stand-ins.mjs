@@ -94,13 +94,13 @@ export class Service {
   }
 }
 
-async function verifies({ public_key }, input, signature, form = "RAW") {
+async function verifies({ public_key }, input, signature, form = "SIGNATURE_FORM_RAW") {
   const key = bytes(public_key);
   const isRSA = key[0] === 0x30;
   const algorithm = isRSA ? { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" } : { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
   const imported = await subtle.importKey(isRSA ? "spki" : "raw", key, algorithm, false, ["verify"]);
-  assert.match(form, /^(RAW|BASE64URL_TEXT)$/);
-  return subtle.verify(algorithm, imported, bytes(signature), form === "RAW" ? input : Buffer.from(base64url(input)));
+  assert.match(form, /^SIGNATURE_FORM_(RAW|BASE64URL_TEXT)$/);
+  return subtle.verify(algorithm, imported, bytes(signature), form === "SIGNATURE_FORM_RAW" ? input : Buffer.from(base64url(input)));
 }
 
 /** A phone whose key a finger unlocks. */
@@ -169,8 +169,12 @@ export class Wrapper {
 export function installBrowser({ credential, conditional = true, signals = true } = {}) {
   const asked = [];
   const signaled = [];
+  let notify = () => {};
+  /** When the browser was asked that many times. */
+  const whenAsked = async (count) => { while (asked.length < count) await new Promise((done) => (notify = done)); };
   const ask = (method) => (options) => new Promise((done, fail) => {
     asked.push([method, options]);
+    notify();
     const abort = () => fail(new DOMException("aborted", "AbortError"));
     if (options.signal.aborted) return abort();
     options.signal.addEventListener("abort", abort);
@@ -183,7 +187,7 @@ export function installBrowser({ credential, conditional = true, signals = true 
   Object.defineProperty(globalThis, "navigator", { value: { credentials: { create: ask("create"), get: ask("get") } }, configurable: true });
   globalThis.PublicKeyCredential = api;
   globalThis.crypto ??= webcrypto;
-  return { asked, signaled };
+  return { asked, signaled, whenAsked };
 }
 
 const buffer = (text) => Uint8Array.from(Buffer.from(text)).buffer;
