@@ -90,9 +90,9 @@ extension CalendarTime {
     read(basic: text.filter { $0 != "-" && $0 != ":" }).flatMap { instant($0) == text ? $0 : nil }
   }
 
-  /// Returns the seconds since 1970 and the nanoseconds of a time as RFC 3339 writes it, with "T" and "Z" as capitals: a
-  /// fraction of up to nine digits, and "Z" or an offset. `nil` for other texts, for dates that no calendar has, for leap
-  /// seconds, and for times outside of the years 1 to 9999 in UTC.
+  /// Returns the seconds since 1970 and the nanoseconds of a time as RFC 3339 writes it, with "T" and "Z" as capitals:
+  /// a fraction of up to nine digits, and "Z" or an offset. `nil` for other texts, for dates that no calendar has, for
+  /// leap seconds, and for times outside of the years 1 to 9999 in UTC.
   package static func read(rfc3339 text: String) -> (seconds: Int64, nanoseconds: Int32)? {
     let utf8 = Array(text.utf8)
     guard let end = utf8.lastIndex(where: { "Z+-".utf8.contains($0) }), end >= 19 else { return nil }

@@ -8,6 +8,7 @@ package struct HTTPRouter: Sendable {
 
   struct Route: Sendable {
     var maximumBodyBytes: Int
+    var takesChunks: Bool
     /// Answers a request whose body is longer.
     var tooLarge: HTTPResponse
     var handler: Handler
@@ -26,13 +27,14 @@ package struct HTTPRouter: Sendable {
 
   /// - Parameters:
   ///   - maximumBodyBytes: the limit for a request; a longer one is refused unread.
+  ///   - takesChunks: whether the body may have no length before it ends, as some programs send it.
   ///   - tooLarge: the answer to such a request; `nil`: 413.
   package mutating func add(
-    _ method: String, _ path: String, maximumBodyBytes: Int, tooLarge: HTTPResponse? = nil,
+    _ method: String, _ path: String, maximumBodyBytes: Int, takesChunks: Bool = false, tooLarge: HTTPResponse? = nil,
     handler: @escaping Handler
   ) {
     routes[path, default: [:]][method] = Route(
-      maximumBodyBytes: maximumBodyBytes,
+      maximumBodyBytes: maximumBodyBytes, takesChunks: takesChunks,
       tooLarge: tooLarge ?? .text(.contentTooLarge, "the body may have \(maximumBodyBytes) bytes"), handler: handler)
   }
 

@@ -53,10 +53,13 @@ private func httpStep(_ parser: inout RequestParser) -> String? {
   case .more: return nil
   case .head(let head):
     require(head.path.hasPrefix("/") || head.path == "*", "a path of no form: \(head.path)")
-    require(!head.fields.values(of: "transfer-encoding").contains { _ in true }, "a transfer coding was taken")
-    parser.takeBody()
+    let codings = head.fields.values(of: "transfer-encoding").map { $0.lowercased() }
+    require(codings == (head.isChunked ? ["chunked"] : []), "a transfer coding was taken: \(codings)")
+    require(!head.isChunked || head.fields.values(of: "content-length").isEmpty, "a body has two lengths")
+    parser.takeBody(upTo: 512)
     return "\(head)"
   case .body(let body): return "\(body)"
+  case .tooLarge: return "too large"
   case .refuse(let status, let reason):
     require((400...505).contains(status.code) && !reason.isEmpty, "a request is refused for no reason")
     return "\(status.code) \(reason)"

@@ -27,7 +27,10 @@ struct RequestParserTests {
       case .more: return
       case .head(let head):
         steps.append("\(head.method) \(head.path)\(head.query.map { " \($0)" } ?? "")")
-        parser.takeBody()
+        parser.takeBody(upTo: 16)
+      case .tooLarge:
+        steps.append("too large")
+        return
       case .body(let body): steps.append("[\(String(decoding: body, as: UTF8.self))]")
       case .refuse(let status, _):
         steps.append("\(status.code)")
@@ -43,10 +46,35 @@ struct RequestParserTests {
     let text =
       "\r\nGET /livez HTTP/1.1\r\n\(Self.host)\r\n"
       + "POST /form?a=%2F HTTP/1.1\r\n\(Self.host)Content-Length: 5\r\n\r\na=b&c"
+      + "POST /chunks HTTP/1.1\r\n\(Self.host)Transfer-Encoding: Chunked\r\n\r\n"
+      + "4\r\na=b&\r\n00A\r\n0123456789\r\n0\r\n\r\n"
+      + "POST /none HTTP/1.1\r\n\(Self.host)Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
       + "HEAD HTTP://A:80?q HTTP/1.1\r\n\(Self.host)\r\n" + "OPTIONS * HTTP/1.1\r\n\(Self.host)\r\n"
     #expect(
       Self.steps(of: text, inPiecesOf: size)
-        == ["GET /livez", "[]", "POST /form a=%2F", "[a=b&c]", "HEAD / q", "[]", "OPTIONS *", "[]"])
+        == [
+          "GET /livez", "[]", "POST /form a=%2F", "[a=b&c]", "POST /chunks", "[a=b&0123456789]", "POST /none", "[]",
+          "HEAD / q", "[]", "OPTIONS *", "[]",
+        ])
+  }
+
+  @Test(
+    "A chunk that two readers could end differently is refused, and so is a body that is too long",
+    arguments: [
+      ("1\n", "400"), ("\r\n", "400"), ("g\r\n", "400"), ("-1\r\n", "400"), ("+1\r\n", "400"), ("0x1\r\n", "400"),
+      ("1 \r\n", "400"), (" 1\r\n", "400"), ("1;a\r\n", "400"), ("1;a=b\r\n", "400"), ("1\r\nabc\r\n", "400"),
+      ("1\r\na\n\n0", "400"), ("1\r\na0\r\n\r\n", "400"), ("000000001\r\n", "400"), ("0\r\nA: b\r\n\r\n", "400"),
+      ("0\r\n\n0", "400"), ("ffffffff\r\n", "too large"), ("11\r\n", "too large"),
+      ("8\r\n01234567\r\n9\r\n", "too large"), ("1\r\r\n", "400"),
+    ])
+  func chunks(text: String, step: String) {
+    let head = "POST / HTTP/1.1\r\n\(Self.host)Transfer-Encoding: chunked\r\n\r\n"
+    let hidden = "GET /hidden HTTP/1.1\r\n\(Self.host)\r\n"
+    for size in [1, 3, Int.max] {
+      #expect(
+        Self.steps(of: head + text + hidden, inPiecesOf: size) == ["POST /", step],
+        "\(text.debugDescription) by \(size)")
+    }
   }
 
   @Test(
@@ -126,7 +154,10 @@ struct RequestParserTests {
       ("POST / HTTP/1.1\r\n\(host)Content-Length: 1\r\nContent-Length: 1\r\n\r\n", "400"),
       ("POST / HTTP/1.1\r\n\(host)Content-Length: 99999999999999999999\r\n\r\n", "413"),
       ("POST / HTTP/1.1\r\n\(host)Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", "400"),
-      ("POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "411"),
+      ("POST / HTTP/1.0\r\n\(host)Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400"),
+      ("POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n", "501"),
+      ("POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked, chunked\r\n\r\n", "501"),
+      ("POST / HTTP/1.1\r\n\(host)Transfer-Encoding: \u{B}chunked\r\n\r\n", "400"),
       ("POST / HTTP/1.1\r\n\(host)Transfer-Encoding: gzip, chunked\r\n\r\n", "501"),
       ("POST / HTTP/1.1\r\n\(host)Transfer-Encoding:\r\n\r\n", "501"),
       // Bounds.

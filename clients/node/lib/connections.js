@@ -41,7 +41,8 @@ function isLocal({ path, host }) {
 
 /** A connection to one address. It is made again after it was lost. */
 class Connection {
-  calls = 0;
+  /** The number of running calls of each session. */
+  calls = new WeakMap();
   session;
   connecting;
   failures = 0;
@@ -49,9 +50,11 @@ class Connection {
   lastError;
   pinging = false;
 
-  constructor(address, tls) {
+  /** `onLoss` runs when the connection was lost, or is about to go away. */
+  constructor(address, tls, onLoss) {
     this.address = address;
     this.tls = tls;
+    this.onLoss = onLoss;
   }
 
   get isReady() {
@@ -75,7 +78,7 @@ class Connection {
       const fail = (error) => {
         clearTimeout(timer);
         session.destroy();
-        if (this.session === session) this.session = undefined;
+        this.leave(session);
         if (isSettled) return;
         isSettled = true;
         this.failed(error);
@@ -84,18 +87,15 @@ class Connection {
       const timer = setTimeout(() => fail(new Error("the connection took too long")), CONNECT_MILLISECONDS);
       session.on("error", fail);
       session.on("close", () => fail(new Error("the connection was closed")));
-      session.on("goaway", () => {
-        // Running calls go on; new ones need another connection.
-        if (this.session === session) this.session = undefined;
-      });
+      // Running calls go on; new ones need another connection.
+      session.on("goaway", () => this.leave(session));
       session.once("connect", () => {
         if (this.tls && session.alpnProtocol !== "h2") return fail(new Error("the server does not speak HTTP/2"));
         clearTimeout(timer);
         isSettled = true;
         this.session = session;
         this.failures = 0;
-        // A program may end while no call is under way.
-        if (this.calls === 0) session.unref();
+        this.count(session, 0);
         resolve(this);
       });
     });
@@ -110,6 +110,13 @@ class Connection {
     return http2.connect(`https://${name}:${port}`, { settings, ...this.tls, rejectUnauthorized: true });
   }
 
+  leave(session) {
+    if (this.session !== session) return;
+    this.session = undefined;
+    this.count(session, 0);
+    this.onLoss();
+  }
+
   failed(error) {
     this.lastError = error;
     const backoff = Math.min(FIRST_BACKOFF_MILLISECONDS * 2 ** this.failures, LAST_BACKOFF_MILLISECONDS);
@@ -122,13 +129,19 @@ class Connection {
   request(headers) {
     const { session } = this;
     const stream = session.request(headers);
-    this.calls += 1;
-    if (this.calls === 1) session.ref();
-    stream.once("close", () => {
-      this.calls -= 1;
-      if (this.calls === 0 && !session.destroyed) session.unref();
-    });
+    this.count(session, 1);
+    stream.once("close", () => this.count(session, -1));
     return stream;
+  }
+
+  /** A program may end while no call is under way, and a session ends without calls if it takes no new ones. */
+  count(session, change) {
+    const calls = (this.calls.get(session) ?? 0) + change;
+    this.calls.set(session, calls);
+    if (session.destroyed) return;
+    if (calls > 0) session.ref();
+    else if (session === this.session) session.unref();
+    else session.destroy();
   }
 
   /** A call had no answer in time: if the peer is gone without a word, later calls need another connection. */
@@ -156,7 +169,8 @@ class Connections {
   connections = new Map();
   isClosed = false;
   next = 0;
-  addresses;
+  addresses = [];
+  isResolved = false;
 
   constructor(target, { tls, balancing = "" }) {
     if (!["", "round_robin"].includes(balancing)) throw new TypeError("balancing is round_robin, or absent");
@@ -179,7 +193,7 @@ class Connections {
       return await this.ready(connections);
     } catch (error) {
       // A name may have other addresses by now.
-      this.addresses = undefined;
+      this.isResolved = false;
       const cause = error instanceof AggregateError ? error.errors[0] : error;
       throw TouchstoneError.of("UNAVAILABLE", `no connection to the service: ${cause.message}`);
     }
@@ -206,10 +220,13 @@ class Connections {
 
   async all() {
     if (this.isClosed) throw new Error("the client is closed");
-    this.addresses ??= (await Promise.all(this.targets.map(resolve))).flat();
+    if (!this.isResolved) await this.resolve();
     const connections = this.addresses.map((address) => {
       const name = address.path ?? `${address.host} ${address.port}`;
-      if (!this.connections.has(name)) this.connections.set(name, new Connection(address, this.tlsFor(address)));
+      const onLoss = () => {
+        this.isResolved = false;
+      };
+      if (!this.connections.has(name)) this.connections.set(name, new Connection(address, this.tlsFor(address), onLoss));
       return this.connections.get(name);
     });
     // Those of addresses that the name has no more end when their calls have.
@@ -219,6 +236,16 @@ class Connections {
       connection.session?.close();
     }
     return connections;
+  }
+
+  async resolve() {
+    try {
+      this.addresses = (await Promise.all(this.targets.map(resolve))).flat();
+      this.isResolved = true;
+    } catch (error) {
+      // The addresses of before may still serve.
+      if (this.addresses.length === 0) throw error;
+    }
   }
 
   tlsFor({ path, name }) {

@@ -178,6 +178,32 @@ withServers("Calls are shared among addresses if that is wanted, and go on witho
   }
 });
 
+withServers("A name is looked up again when a connection is lost, and keeps its addresses if it has none then", async ({ serve, client }) => {
+  const dns = require("node:dns/promises");
+  const { lookup } = dns;
+  const first = await serve(() => ({}));
+  const asked = [];
+  dns.lookup = async (name) => {
+    asked.push(name);
+    if (asked.length > 2) throw new Error("no such name");
+    return [{ address: "127.0.0.1", family: 4 }];
+  };
+  try {
+    const caller = client(`dns:///shop.example.org:${first.port}`);
+    await caller.getSigningKeys();
+    await caller.getSigningKeys();
+    assert.deepEqual(asked, ["shop.example.org"]);
+    for (let loss = 2; loss <= 4; loss += 1) {
+      for (const session of first.sessions) session.close();
+      while (first.sessions.size > 0) await new Promise(setImmediate);
+      await caller.getSigningKeys();
+      assert.equal(asked.length, loss);
+    }
+  } finally {
+    dns.lookup = lookup;
+  }
+});
+
 withServers("A connection that is going away takes no new calls, and its running ones end well", async ({ serve, client }) => {
   let release;
   const server = await serve(({ stream, name }) => {

@@ -145,6 +145,9 @@ final class HTTPConnection: ReadinessHandler {
         // It was refused, and the next one has to wait for its turn, as after every answer.
         guard route != nil else { return }
       case .body(let body): run(body)
+      case .tooLarge:
+        refuse(route?.tooLarge ?? .text(.contentTooLarge))
+        route = nil
       case .refuse(let status, let reason): refuse(status, reason)
       }
     }
@@ -162,10 +165,12 @@ final class HTTPConnection: ReadinessHandler {
       refuse(response)
     case .route(let route) where head.contentLength > route.maximumBodyBytes:
       refuse(route.tooLarge)
+    case .route(let route) where head.isChunked && !route.takesChunks:
+      refuse(.text(.lengthRequired, "send the body with a Content-Length"))
     case .route(let route):
       self.route = route
-      parser.takeBody()
-      if head.expectsContinue, head.contentLength > 0, !parser.hasBytes { askForBody() }
+      parser.takeBody(upTo: route.maximumBodyBytes)
+      if head.expectsContinue, head.hasBody, !parser.hasBytes { askForBody() }
     }
   }
 
@@ -219,7 +224,7 @@ final class HTTPConnection: ReadinessHandler {
 
   /// A refused request's end is unknown, or its body is not wanted, unless it has none.
   private func refuse(_ response: HTTPResponse) {
-    closesAfterAnswer = closesAfterAnswer || head.map { $0.contentLength > 0 } != false
+    closesAfterAnswer = closesAfterAnswer || head?.hasBody != false
     if !closesAfterAnswer {
       parser.takeBody()
       _ = parser.next()

@@ -52,6 +52,8 @@ package struct HTTPRequestHead: Sendable {
   /// HOST or HOST:PORT, which `HTTPAuthority` reads; `nil` in a request of HTTP/1.0 without it.
   package var host: String?
   var contentLength = 0
+  /// The body comes in chunks, and has no length before.
+  var isChunked = false
   /// The client takes another answer on this connection.
   var keepsAlive = true
   /// The client waits for 100 (Continue) before it sends the body.
@@ -59,6 +61,8 @@ package struct HTTPRequestHead: Sendable {
 }
 
 extension HTTPRequestHead {
+  var hasBody: Bool { contentLength > 0 || isChunked }
+
   /// The host without its port, in lower case.
   package var hostName: String? { host.flatMap { HTTPAuthority($0)?.host } }
 

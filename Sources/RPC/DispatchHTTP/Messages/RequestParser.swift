@@ -1,8 +1,7 @@
 /// Takes a connection's bytes as they come, and hands out heads and bodies in turn (RFC 9112). Strict: a request that
 /// two readers could understand differently is refused. Pure.
 ///
-/// Lines end with CR LF and nothing else. A body has a Content-Length: chunked ones are refused, which RFC 9112 §6.3
-/// allows, so that there is one way only to find a request's end.
+/// Lines end with CR LF and nothing else. A body has a Content-Length, or is chunked alone (`ChunkedBody`).
 struct RequestParser {
   struct Limits {
     var headBytes: Int
@@ -15,6 +14,8 @@ struct RequestParser {
     /// Then call `takeBody`, unless the request is refused.
     case head(HTTPRequestHead)
     case body([UInt8])
+    /// A chunked body is longer than it may be. The rest of the connection has no meaning.
+    case tooLarge
     /// The rest of the connection has no meaning.
     case refuse(HTTPStatus, String)
   }
@@ -24,6 +25,7 @@ struct RequestParser {
     /// `takeBody` is due, or the connection ends.
     case between
     case body(Int)
+    case chunks(ChunkedBody)
     case over
   }
 
@@ -35,7 +37,8 @@ struct RequestParser {
   private var scanned = 0
   private var lineStart = 0
   private var lines: [Range<Int>] = []
-  private var bodyLength = 0
+  /// `nil`: it is chunked.
+  private var bodyLength: Int? = 0
 
   init(_ limits: Limits) {
     self.limits = limits
@@ -45,13 +48,16 @@ struct RequestParser {
   var isWithinRequest: Bool {
     switch state {
     case .head: !buffer.isEmpty
-    case .between, .body: true
+    case .between, .body, .chunks: true
     case .over: false
     }
   }
 
   var isWithinBody: Bool {
-    if case .body = state { true } else { false }
+    switch state {
+    case .body, .chunks: true
+    case .head, .between, .over: false
+    }
   }
 
   /// Bytes of the body came with the head, so the client does not wait for 100 (Continue).
@@ -61,8 +67,9 @@ struct RequestParser {
     buffer += bytes
   }
 
-  mutating func takeBody() {
-    state = .body(bodyLength)
+  /// - Parameter maximumBytes: of a chunked body.
+  mutating func takeBody(upTo maximumBytes: Int = 0) {
+    state = bodyLength.map(State.body) ?? .chunks(ChunkedBody(maximumBytes: maximumBytes))
   }
 
   mutating func next() -> Step {
@@ -70,10 +77,29 @@ struct RequestParser {
       switch state {
       case .head: nextHead()
       case .body(let count): nextBody(count)
+      case .chunks(let body): nextChunks(of: body)
       case .between, .over: .more
       }
-    if case .refuse = step { state = .over }
+    switch step {
+    case .refuse, .tooLarge: state = .over
+    case .more, .head, .body: break
+    }
     return step
+  }
+
+  private mutating func nextChunks(of body: consuming ChunkedBody) -> Step {
+    // The only copy, so that none is made for each piece.
+    state = .between
+    let step = body.take(from: &buffer)
+    state = .chunks(body)
+    switch step {
+    case .more: return .more
+    case .malformed: return malformed("a chunk is malformed")
+    case .tooLarge: return .tooLarge
+    case .done:
+      state = .head
+      return .body(body.bytes)
+    }
   }
 
   private mutating func nextBody(_ count: Int) -> Step {
@@ -131,7 +157,7 @@ struct RequestParser {
     (scanned, lineStart, lines) = (0, 0, [])
     do throws(Refusal) {
       let head = try Self.head(texts)
-      bodyLength = head.contentLength
+      bodyLength = head.isChunked ? nil : head.contentLength
       state = .between
       return .head(head)
     } catch {
@@ -165,7 +191,8 @@ extension RequestParser {
     var head = HTTPRequestHead(method: method, path: path, query: query, fields: fields)
     head.host = try host(fields, isRequired: isVersion11)
     if let authority { try require(authority, of: target, toBe: &head.host) }
-    head.contentLength = try contentLength(fields)
+    head.isChunked = try isChunked(fields, isVersion11: isVersion11)
+    head.contentLength = try head.isChunked ? 0 : contentLength(fields)
     let options = fields.list("connection").map { $0.lowercased() }
     // HTTP/1.0 has connections that go on only as an extension.
     head.keepsAlive = isVersion11 && !options.contains("close")
@@ -246,15 +273,21 @@ extension RequestParser {
     return host
   }
 
-  private static func contentLength(_ fields: HTTPFields) throws(Refusal) -> Int {
-    let codings = fields.list("transfer-encoding").map { $0.lowercased() }
-    let lengths = fields.values(of: "content-length")
-    guard fields.values(of: "transfer-encoding").isEmpty else {
-      guard lengths.isEmpty else { throw Refusal("a request has a length or a transfer coding, not both") }
-      throw codings == ["chunked"]
-        ? Refusal("send the body with a Content-Length", .lengthRequired)
-        : Refusal("there is no such transfer coding", .notImplemented)
+  private static func isChunked(_ fields: HTTPFields, isVersion11: Bool) throws(Refusal) -> Bool {
+    let codings = fields.values(of: "transfer-encoding")
+    guard !codings.isEmpty else { return false }
+    guard fields.values(of: "content-length").isEmpty else {
+      throw Refusal("a request has a length or a transfer coding, not both")
     }
+    guard isVersion11 else { throw Refusal("HTTP/1.0 has no transfer coding") }
+    guard codings.count == 1, codings[0].lowercased() == "chunked" else {
+      throw Refusal("there is no such transfer coding", .notImplemented)
+    }
+    return true
+  }
+
+  private static func contentLength(_ fields: HTTPFields) throws(Refusal) -> Int {
+    let lengths = fields.values(of: "content-length")
     guard let text = lengths.first else { return 0 }
     guard lengths.count == 1, !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
       throw Refusal("the field Content-Length is malformed")

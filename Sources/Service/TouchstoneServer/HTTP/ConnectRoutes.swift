@@ -33,8 +33,10 @@ struct ConnectRoutes: Sendable {
         router.add("POST", path, maximumBodyBytes: Self.maximumBodyBytes) { $1.answer(refusal.response) }
         continue
       }
-      router.add("POST", path, maximumBodyBytes: Self.maximumBodyBytes, tooLarge: tooLarge.response) {
-        request, exchange in
+      // Connect's client in Go sends an empty message in chunks.
+      router.add(
+        "POST", path, maximumBodyBytes: Self.maximumBodyBytes, takesChunks: true, tooLarge: tooLarge.response
+      ) { request, exchange in
         serve(request, exchange, method, at: place, in: methods)
       }
     }
