@@ -17,7 +17,7 @@ from conftest import ROOT, VECTORS, blocks_of
 from google.protobuf import json_format, timestamp_pb2
 from support.browser import CHROMIUM, Browser
 from support.caller import COFFEE, new_caller
-from support.passkeys import PasskeyCaller, base64url
+from support.passkeys import PasskeyCaller
 from support.server import Server
 from support.stubs import bindings_pb2, evaluation_pb2
 
@@ -156,7 +156,7 @@ class Backend(http.server.ThreadingHTTPServer):
         """As the README says."""
         request = bindings_pb2.ListBindingsRequest(application_id=APP, profile_id="alice")
         listed = self.shop.caller.bindings.ListBindings(request).bindings
-        identifiers = [base64url(one.passkey.credential_id) for one in listed if one.HasField("passkey")]
+        identifiers = [base64_of(one.passkey.credential_id) for one in listed if one.HasField("passkey")]
         return {"rp_id": "localhost", "user_id": self.user_id, "credential_ids": identifiers}
 
 

@@ -30,6 +30,14 @@ export class CallError extends Error {
   }
 }
 
+/** What a prompt, or the use of a key, ended with, as `errorOf` says it. */
+export class PromptError extends Error {
+  constructor(readonly means: string, readonly send: number | null = null) {
+    super(means);
+    this.name = "PromptError";
+  }
+}
+
 const laErrors: Record<string, number> = {
   AUTHENTICATION_FAILED: -1, PASSCODE_NOT_SET: -5, BIOMETRY_NOT_AVAILABLE: -6, BIOMETRY_NOT_ENROLLED: -7,
 };
@@ -67,19 +75,20 @@ export type App = { application_id: string; backend: Backend; languages?: string
 /** What the app does next. `answer` has `profile_id` and `token` after a login, `binding` after a binding; `refused` says why nothing was signed. */
 export type Result = Next & { answer?: Completed; refused?: string };
 
-/** Ends a flow before its end. */
-export class Ended {
-  constructor(readonly result: Result) {}
+/** What comes next after CompleteBinding. An answer without a binding is no answer of the service. */
+export function afterBinding(answer: Completed, languages?: string): Result {
+  if (!answer.binding?.binding_id) throw new CallError("INTERNAL");
+  return { ...nextStep("bind", answer, languages), answer };
 }
 
-/** Runs a flow. What the kit refused, or a call that failed, is a result, too. */
+/** Runs a flow. What the kit refused, a prompt that ended, or a call that failed, is a result, too. */
 export async function resultOf(flow: () => Promise<Result>): Promise<Result> {
   try {
     return await flow();
   } catch (error) {
-    if (error instanceof Ended) return error.result;
     if (error instanceof Refusal) return { ...nextStep("refused", {}), refused: error.code };
-    if (error instanceof CallError) return nextStep("failed", { status: error.status, reason: error.reason, retry_after: error.retry_after });
+    if (error instanceof PromptError) return nextStep("prompt", { means: error.means });
+    if (error instanceof CallError) return nextStep("failed", { ...error, message: undefined });
     throw error;
   }
 }

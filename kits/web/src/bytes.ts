@@ -3,7 +3,7 @@
 /** What the kit refuses. `code` is one of those in Tests/Vectors/kit/README.md. */
 export class Refusal extends Error {
   constructor(readonly code: string) {
-    super(`Touchstone refuses this: ${code}`);
+    super(code);
     this.name = "Refusal";
   }
 }
@@ -26,7 +26,7 @@ export function base64url(bytes: Uint8Array): string {
 
 /** Reads base64url and base64, with and without padding: the JSON of a backend has either. */
 export function fromBase64(text: string): Uint8Array {
-  const digits = Array.from(text.replace(/=+$/, "").replace(/\+/g, "-").replace(/\//g, "_"), (c) => alphabet.indexOf(c));
+  const digits = Array.from(`${text}`.replace(/=+$/, "").replace(/\+/g, "-").replace(/\//g, "_"), (c) => alphabet.indexOf(c));
   if (digits.includes(-1) || digits.length % 4 === 1) refuse("not-base64");
   const at = (i: number) => digits[i] ?? 0;
   return Uint8Array.from({ length: (digits.length * 3) >> 2 }, (_, i) => {

@@ -20,10 +20,12 @@ export function postureWith(platform: string, os_version: string, device_model: 
   };
 }
 
+type Text = { locale?: string; text?: string };
+
 /** An answer of the service, as the backend relays it: names as in the .proto files. */
 export type Answer = {
   factor?: string; factors?: string[]; next_factors?: string[]; outcome?: string; la_error?: number; domain_state?: string;
-  retry_after?: number; denial?: { reason?: string; retry_after?: number }; message?: { locale?: string; text?: string };
+  retry_after?: number; denial?: { reason?: string; retry_after?: number; message?: Text }; message?: Text;
   advisories?: string[]; status?: string; reason?: string; means?: string; again?: boolean; code?: string;
 };
 
@@ -100,7 +102,7 @@ export function nextStep(at: string, answer: Answer, languages = "en"): Next {
   if (step === "wait") next.seconds = Math.ceil(answer.retry_after ?? answer.denial?.retry_after ?? 1);
   const notices = (answer.advisories ?? []).filter((name) => /^(SLOW_PROMPT|NO_RECOVERY_FACTOR|DEVICE_REPLACED)$/.test(name));
   if (notices.length) next.notices = notices.map((name) => name.toLowerCase().replace(/_/g, "-"));
-  const { locale, text = "" } = answer.message ?? {};
+  const { locale, text = "" } = answer.message ?? answer.denial?.message ?? {};
   if (text && locale === localeFor(languages) && utf8(text).length <= 1024 && !textFault(text)) next.message = text;
   return next;
 }

@@ -1,17 +1,9 @@
 // A key of this device, bound to the account: enable, log in, pay, status, disable. A Device makes and keeps the key.
 
-import { App, Begun, Completed, normal, Result, resultOf } from "./backend.js";
+import { afterBinding, App, Begun, Completed, normal, PromptError, Result, resultOf } from "./backend.js";
 import { base64url, fromBase64, utf8 } from "./bytes.js";
 import { Answer, Kept, nextStep, Posture, State, stateOf } from "./decisions.js";
 import { takeApart, Transaction } from "./signing-input.js";
-
-/** What a prompt, or the use of a key, ended with, as `errorOf` says it. */
-export class PromptError extends Error {
-  constructor(readonly means: string, readonly send: number | null = null) {
-    super(means);
-    this.name = "PromptError";
-  }
-}
 
 /** What the app keeps. The device id stays for good. */
 export type Kit = { device_id: string; installation: string; binding?: Kept };
@@ -64,12 +56,15 @@ export class DeviceKeys {
       const bytes = fromBase64(begun.signing_input);
       const challenge = begun.challenge ? fromBase64(begun.challenge) : undefined;
       takeApart(bytes, { kind: "binding", application_id, profile_id, device_id, challenge });
+      // From here on, the binding of before has no key.
+      await this.disable();
       const public_key = base64url(await device.create());
       const proof = { public_key, protection: device.protection, ...(await this.signed(bytes, reason)) };
       const answer: Completed = normal(await backend.completeBinding({ ticket: begun.ticket, device_name, posture, keys: [proof] }));
-      const binding = { binding_id: answer.binding?.binding_id ?? "", profile_id, installation, made: [device.factor] };
+      const result = afterBinding(answer, languages);
+      const binding = { binding_id: answer.binding!.binding_id, profile_id, installation, made: [device.factor] };
       await device.save({ device_id, installation, binding });
-      return { ...nextStep("bind", answer, languages), answer };
+      return result;
     });
   }
 
@@ -89,7 +84,7 @@ export class DeviceKeys {
 
   /** Answers "prompt" or "use-factor" by a secret of the service, in the same evaluation. */
   secret(attempt: { passcode: { passcode: string } } | { gesture: { points: number[] } }): Promise<Result> {
-    return resultOf(() => this.submit(attempt, "passcode" in attempt ? "FACTOR_PASSCODE" : "FACTOR_GESTURE"));
+    return resultOf(() => this.submit(attempt, "FACTOR_" + ("passcode" in attempt ? "PASSCODE" : "GESTURE")));
   }
 
   private begin(purpose: string, transaction?: Transaction): Promise<Result> {
@@ -122,7 +117,7 @@ export class DeviceKeys {
       if (error.send !== null) return this.submit({ report: { la_error: error.send } });
       this.open.again = true;
       const next_factors = begun.factors?.filter((other) => other !== factor);
-      const next = nextStep("prompt", { means: error.means, again, factor, next_factors }, this.app.languages);
+      const next = nextStep("prompt", { means: error.means, again, factor, next_factors });
       if (next.step === "bind-again") await this.disable();
       return next;
     }

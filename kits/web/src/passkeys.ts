@@ -1,7 +1,7 @@
 // Passkeys in a web page: register, log in, pay, autofill, upgrade a password.
 
-import { App, Begun, Completed, Ended, normal, Result, resultOf } from "./backend.js";
-import { areEqual, base64url, fromBase64, refuse } from "./bytes.js";
+import { afterBinding, App, Begun, Completed, normal, Result, resultOf } from "./backend.js";
+import { areEqual, base64url, fromBase64, Refusal, refuse } from "./bytes.js";
 import { lifetimeOf, nextStep } from "./decisions.js";
 import { Own, takeApart, Transaction } from "./signing-input.js";
 
@@ -21,6 +21,17 @@ const afterError: Record<string, Result> = {
   TypeError: { step: "fix-app" },
 };
 
+/** The browser's answer ends a flow. */
+class Ended extends Error {
+  constructor(readonly result: Result) {
+    super(result.step);
+  }
+}
+
+async function run(flow: () => Promise<Result>): Promise<Result> {
+  return resultOf(flow).catch((error) => (error instanceof Ended ? error.result : Promise.reject(error)));
+}
+
 export class Passkeys {
   /** Ends what waits for the person: a browser has one ceremony at a time. */
   private pending?: AbortController;
@@ -29,31 +40,31 @@ export class Passkeys {
 
   /** Makes a passkey for the person who is logged in. `name`: as the person calls it. */
   register(profile_id: string, name = ""): Promise<Result> {
-    return resultOf(() => this.create(profile_id, name, false));
+    return run(() => this.create(profile_id, name, false));
   }
 
   /** Right after a login by password: lets a password manager make a passkey without asking, if the browser can (conditional create). */
   upgrade(profile_id: string, name = ""): Promise<Result> {
-    return resultOf(async () => {
+    return run(async () => {
       const can = await api()?.getClientCapabilities?.();
       return can?.conditionalCreate ? this.create(profile_id, name, true) : { step: "stay" };
     });
   }
 
   login(): Promise<Result> {
-    return resultOf(() => this.prove("login"));
+    return run(() => this.prove("login"));
   }
 
   /** The app shows the transaction before it calls this: the passkey approves nothing else. */
   pay(transaction: Transaction): Promise<Result> {
-    return resultOf(() => this.prove("payment", transaction));
+    return run(() => this.prove("payment", transaction));
   }
 
   /** Offers passkeys in an input with `autocomplete="username webauthn"`, until the person chooses one or `signal` aborts. */
   async autofill(signal?: AbortSignal): Promise<Result> {
     if (!(await api()?.isConditionalMediationAvailable?.())) return { step: "log-in" };
     for (let renewal = 0; renewal < maximumRenewals && !signal?.aborted; renewal++) {
-      const result = await resultOf(() => this.prove("login", undefined, true, signal));
+      const result = await run(() => this.prove("login", undefined, true, signal));
       if (result.step !== "renew") return result;
     }
     return { step: "stay" };
@@ -65,16 +76,16 @@ export class Passkeys {
     const begun: Begun = normal(await backend.beginBinding({ passkey: { conditional } }));
     if (!begun.passkey_options) return nextStep("begin", begun, languages);
     const options = await this.checked(begun, { kind: "binding", application_id, profile_id, device_id: "" });
-    options.user.id = fromBase64(options.user.id);
-    const response: any = (await this.ask("create", options, conditional)).response;
+    const { rawId, response }: any = await this.ask("create", options, conditional);
     const passkey = {
       attestation_object: encode(response.attestationObject),
       client_data_json: encode(response.clientDataJSON),
       transports: response.getTransports?.() ?? [],
     };
     const answer: Completed = normal(await backend.completeBinding({ ticket: begun.ticket, device_name, passkey }));
-    await this.tellPasswordManager();
-    return { ...nextStep("bind", answer, languages), answer };
+    const result = afterBinding(answer, languages);
+    await this.tellPasswordManager(encode(rawId));
+    return result;
   }
 
   private async prove(purpose: string, shown?: Transaction, conditional = false, signal?: AbortSignal): Promise<Result> {
@@ -95,7 +106,7 @@ export class Passkeys {
     };
     const answer: Completed = normal(await backend.submitAttempt({ evaluation: begun.evaluation, passkey }));
     const next = nextStep("submit", { ...answer, factor: "FACTOR_PASSKEY" }, languages);
-    if (next.step === "done") await this.tellPasswordManager();
+    if (next.step === "done") await this.tellPasswordManager(passkey.credential_id);
     return { ...next, answer };
   }
 
@@ -103,12 +114,16 @@ export class Passkeys {
   private async checked(begun: Begun, own: Own): Promise<any> {
     const bytes = fromBase64(begun.signing_input ?? "");
     takeApart(bytes, begun.challenge ? { ...own, challenge: fromBase64(begun.challenge) } : own);
-    const options = JSON.parse(begun.passkey_options ?? "");
     const challenge = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-    if (!areEqual(challenge, fromBase64(options.challenge))) refuse("other-challenge");
-    const { excludeCredentials = [], allowCredentials = [] } = options;
-    for (const credential of [...excludeCredentials, ...allowCredentials]) credential.id = fromBase64(credential.id);
-    return { ...options, challenge };
+    try {
+      const options = JSON.parse(begun.passkey_options ?? "");
+      if (!areEqual(challenge, fromBase64(options.challenge))) refuse("other-challenge");
+      const { user, excludeCredentials = [], allowCredentials = [] } = options;
+      for (const named of [...excludeCredentials, ...allowCredentials, ...(user ? [user] : [])]) named.id = fromBase64(named.id);
+      return { ...options, challenge };
+    } catch (error) {
+      throw error instanceof Refusal ? error : new Refusal("malformed-options");
+    }
   }
 
   private async ask(
@@ -135,11 +150,14 @@ export class Passkeys {
   }
 
   /** Says which passkeys are left. After a success only: after a failure it would drop a right passkey, or tell a stranger which ones there are. */
-  private async tellPasswordManager(): Promise<void> {
+  private async tellPasswordManager(credentialId: string): Promise<void> {
     if (!api().signalAllAcceptedCredentials || !this.app.backend.acceptedPasskeys) return;
     try {
-      const { rp_id: rpId, user_id: userId, credential_ids } = normal(await this.app.backend.acceptedPasskeys());
-      await api().signalAllAcceptedCredentials({ rpId, userId, allAcceptedCredentialIds: credential_ids });
+      const { rp_id: rpId, user_id, credential_ids } = normal(await this.app.backend.acceptedPasskeys());
+      const [userId, ...allAcceptedCredentialIds] = [user_id, ...credential_ids].map((id) => base64url(fromBase64(id)));
+      // A list without the passkey that has just succeeded is wrong, and would drop it.
+      if (!allAcceptedCredentialIds.includes(credentialId)) return;
+      await api().signalAllAcceptedCredentials({ rpId, userId, allAcceptedCredentialIds });
     } catch {
       // A hint alone: what came before it has succeeded.
     }

@@ -1,8 +1,9 @@
 // Keys of a React Native wrapper that signs texts alone: react-native-biometrics, and others with its methods.
 
+import { PromptError } from "./backend.js";
 import { fromBase64, fromUTF8 } from "./bytes.js";
 import { Kept } from "./decisions.js";
-import { Device, Kit, PromptError } from "./device-keys.js";
+import { Device, Kit } from "./device-keys.js";
 import { readKey } from "./keys.js";
 import { errorOf, PlatformAnswers, postureOf } from "./platforms.js";
 

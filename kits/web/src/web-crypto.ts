@@ -1,7 +1,8 @@
 // A key of WebCrypto that no script can read out, and the record of its binding, in the browser's IndexedDB.
 
+import { PromptError } from "./backend.js";
 import { postureWith } from "./decisions.js";
-import { Device, Kit, PromptError } from "./device-keys.js";
+import { Device, Kit } from "./device-keys.js";
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 

@@ -113,6 +113,19 @@ test("a code of the platform is reported, and its answer decides", async () => {
   assert.deepEqual([result.step, result.factor], ["use-factor", "FACTOR_DEVICE_OWNER"]);
 });
 
+test("enabling that fails leaves no binding whose key is gone", async () => {
+  const { service, phone, keys } = await bound();
+  phone.error = new kit.PromptError("cancel", -2);
+  assert.equal((await keys.enable("alice")).step, "stay");
+  assert.equal((await keys.status()).status, "not-enabled");
+  phone.error = undefined;
+  service.lies.bound = { binding: undefined };
+  assert.equal((await keys.enable("alice")).step, "log-in");
+  assert.equal((await keys.status()).status, "not-enabled");
+  installBrowser({ credential: () => registration });
+  assert.equal((await new kit.Passkeys(app(service)).register("alice")).step, "log-in");
+});
+
 test("a removal of the app ends a binding that the keychain kept, and not the device id", async () => {
   const { phone, keys } = await bound();
   const { device_id } = phone.kept;
@@ -127,10 +140,11 @@ test("a removal of the app ends a binding that the keychain kept, and not the de
 test("a binding that was revoked is forgotten", async () => {
   for (const at of ["begin", "submit"]) {
     const { service, keys } = await bound();
-    const denial = { reason: "BINDING_REVOKED" };
+    const denial = { reason: "BINDING_REVOKED", message: { locale: "en", text: "Set up this phone again." } };
     if (at === "begin") service.lies.evaluation = () => ({ denial });
     else service.answers = [{ outcome: "OUTCOME_FAILED", denial }];
-    assert.equal((await keys.login()).step, "bind-again");
+    const { step, message } = await keys.login();
+    assert.deepEqual([step, message], ["bind-again", "Set up this phone again."]);
     assert.equal((await keys.status()).status, "not-enabled");
   }
 });
@@ -174,7 +188,7 @@ test("passkeys are registered, log in and pay", async () => {
   assert.deepEqual(service.named("submitAttempt")[0].passkey, {
     credential_id: "YmVmb3Jl", authenticator_data: "ZGF0YQ", client_data_json: "e30", signature: "c2lnbmF0dXJl", user_handle: "dXNlci0x",
   });
-  assert.deepEqual(signaled[0], { rpId: "localhost", userId: "dXNlci0x", allAcceptedCredentialIds: ["YmVmb3Jl"] });
+  assert.deepEqual(signaled[0], { rpId: "localhost", userId: "dXNlci0x", allAcceptedCredentialIds: ["YmVmb3Jl", "bmV3"] });
   assert.equal(signaled.length, 3);
 });
 
@@ -187,8 +201,11 @@ test("the password manager is told nothing after a failure", async () => {
 });
 
 test("a login succeeds without the list of passkeys, and in a browser without signals", async () => {
-  installBrowser({ credential: () => assertion });
+  const { signaled } = installBrowser({ credential: () => assertion });
   const service = new Service();
+  service.accepted = ["bmV3"];
+  assert.equal((await new kit.Passkeys(app(service)).login()).step, "done");
+  assert.deepEqual(signaled, []); // the list lacks the passkey that has just logged in
   service.acceptedPasskeys = () => Promise.reject(new Error("no list"));
   assert.equal((await new kit.Passkeys(app(service)).login()).step, "done");
   installBrowser({ credential: () => assertion, signals: false });
@@ -198,6 +215,8 @@ test("a login succeeds without the list of passkeys, and in a browser without si
 test("options with another challenge, or a signing input of another's, reach no authenticator", async (t) => {
   for (const [name, lie, code] of [
     ["another challenge", { options: { challenge: "AAAA" } }, "other-challenge"],
+    ["no challenge", { options: { challenge: undefined } }, "not-base64"],
+    ["options that are none", { options: { allowCredentials: 7 } }, "malformed-options"],
     ["another application", { application: "bank" }, "other-application"],
     ["another transaction", { transaction: { ...coffee, payee: "Mallory" } }, "other-transaction"],
   ]) {

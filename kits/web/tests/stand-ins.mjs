@@ -19,7 +19,7 @@ function encoded(...fields) {
 /** Answers as a backend relays them, and verifies signatures. `changes` are lies of the backend: functions of what it would have sent. */
 export class Service {
   constructor({ application = "shop", profile = "alice" } = {}) {
-    Object.assign(this, { application, profile, calls: [], lies: {}, answers: [], bindings: new Map(), accepted: [] });
+    Object.assign(this, { application, profile, calls: [], lies: {}, answers: [], bindings: new Map(), accepted: ["YmVmb3Jl", "bmV3"] });
   }
 
   lie(name, content) {
@@ -50,7 +50,7 @@ export class Service {
       assert.ok(await verifies(key, this.ticket.input, key.signature, key.signature_form), "the new key signs the ticket");
       this.bindings.set(binding_id, key);
     }
-    return { binding: { bindingId: binding_id }, advisories: ["NO_RECOVERY_FACTOR"] };
+    return { binding: { bindingId: binding_id }, advisories: ["NO_RECOVERY_FACTOR"], ...this.lies.bound };
   }
 
   async beginEvaluation({ purpose, transaction, binding_id = "", ...request }) {
@@ -82,7 +82,7 @@ export class Service {
 
   async acceptedPasskeys() {
     this.calls.push(["acceptedPasskeys"]);
-    return { rpId: "localhost", userId: base64url("user-1"), credentialIds: [base64url("before")] };
+    return { rpId: "localhost", userId: base64url("user-1"), credentialIds: this.accepted };
   }
 
   digest(input) {
