@@ -139,8 +139,10 @@ test-clients: debug clients $(go_packages) ## Log in with the clients for Python
 
 # Each kit has a runner of its own for the vectors in Tests/Vectors/kit, which a script has written.
 .PHONY: test-kits
-test-kits: debug kits clients $(python_environment)/installed ## Decide the vectors by each kit, and play the kits as apps install them
+test-kits: build-tests kits clients $(python_environment)/installed ## Decide the vectors by each kit, and play the kits as apps install them
 	Tests/Vectors/kit/generate.py --check
+	.build/debug/touchstonePackageTests.xctest --testing-library swift-testing --filter '^TouchstoneKitTests\.'
+	kits/ios/Tests/compile-as-swift-5 .build/debug
 	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Kits
 
 .PHONY: test-store
@@ -279,7 +281,7 @@ release-files: load-client deb image clients ## Build a release in .build-releas
 .PHONY: test-release
 test-release: load-client clients ## Build a release of the present binaries twice, compare, sign and verify
 	@deploy/install-packages deb release
-	BINARIES=$(CURDIR)/.build/release CLIENTS=$(CURDIR)/$(clients) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Release
+	BINARIES=$(CURDIR)/.build/release TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) CLIENTS=$(CURDIR)/$(clients) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Release
 
 # By the toolchain alone: no plugin, and no dependency of the package.
 .PHONY: docs
@@ -328,11 +330,11 @@ kits: ## Build what apps install of the kits: .build-kits
 
 .PHONY: format
 format: ## Format the Swift sources
-	swift format format --in-place --recursive Package.swift Sources Tests
+	swift format format --in-place --recursive Package.swift Sources Tests kits/ios
 
 .PHONY: lint
 lint: ## Check the format of the Swift sources
-	swift format lint --strict --recursive Package.swift Sources Tests
+	swift format lint --strict --recursive Package.swift Sources Tests kits/ios
 
 .PHONY: lint-scripts
 lint-scripts: $(python_environment)/linters ## Check the shell scripts and the Dockerfile
