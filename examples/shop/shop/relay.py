@@ -39,16 +39,31 @@ def relay(method):
     body = request.get_json()
     if not isinstance(body, dict):
         abort(400)
-    status, answer = relayed(body)
+    status, answer = relayed({plain(name): value for name, value in body.items()})
     return jsonify(answer), status
 
 
+#: What a phone or a page may say itself. Anything else is this shop's to say, or nobody's: a page must not vouch for its own login.
+ALLOWED = {
+    "BeginBinding": {"deviceId", "posture"},
+    "CompleteBinding": {"ticket", "deviceName", "keys", "posture", "replaceExisting", "passkey", "appAttest"},
+    "BeginEvaluation": {"policy", "bindingId", "posture"},
+    "SubmitAttempt": {"evaluation", "key", "passcode", "gesture", "passkey", "report", "posture", "appAssertion"},
+    "RevokeBinding": set(),
+    "InvalidateEvaluation": {"evaluation"},
+}
+
+
 def passed(service, method, body, **added):
-    """The service's answer as it is, errors too: the kits read both. What this shop adds replaces what the phone sent."""
-    # JSON may have a field by its proto name; the service refuses a field that comes twice.
-    other = {"profile_id", "application_id", "localized_reason"}
-    body = {name: value for name, value in body.items() if name not in other}
-    return touchstone().post(service, method, body | {"applicationId": "shop"} | added)
+    """The service's answer as it is, errors too: the kits read both."""
+    allowed = {name: value for name, value in body.items() if name in ALLOWED[method]}
+    return touchstone().post(service, method, allowed | {"applicationId": "shop"} | added)
+
+
+def plain(name):
+    """Protobuf's JSON has a field by either name: device_id is deviceId."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
 
 
 def logged_in():
@@ -88,10 +103,8 @@ def begin_evaluation(body):
             abort(409)
         session["paying"] = order["reference"]
         terms["transaction"] = accounts.transaction_of(order)
-        if "bindingId" not in body and "binding_id" not in body:
+        if "bindingId" not in body:
             terms["profileId"] = order["profile_id"]
-    else:
-        body.pop("transaction", None)
     return passed("EvaluationService", "BeginEvaluation", body, **terms)
 
 
@@ -125,7 +138,7 @@ def pay(reference, token):
 
 
 def revoke_binding(body):
-    binding_id = body.get("bindingId") or body.get("binding_id")
+    binding_id = body.get("bindingId")
     if binding_id not in [binding["bindingId"] for binding in bindings_of(logged_in())]:
         abort(404)
     return passed("BindingService", "RevokeBinding", {}, bindingId=binding_id, reason="by the person")

@@ -1,5 +1,6 @@
 """A person in a browser: signs up, adds a passkey, logs in by it, pays, loses everything and recovers."""
 
+import json
 import os
 import subprocess
 import sys
@@ -76,6 +77,11 @@ class Page:
             f" document.querySelector({selector!r}).click(); return told }})()"
         )
 
+    def call(self, method, body):
+        """As a script of the page that is not the kit's."""
+        options = {"method": "POST", "headers": {"content-type": "application/json"}, "body": json.dumps(body)}
+        return self.browser.run(f"fetch('/touchstone/{method}', {json.dumps(options)}).then(answer => answer.json())")
+
     @property
     def text(self):
         return self.browser.run("document.querySelector('main').innerText")
@@ -142,6 +148,18 @@ def test_a_removed_passkey_logs_nobody_in(page):
     assert page.press_and_read("[data-action=login]") != ""
     page.open("/devices")
     assert "Forgot the password" in page.text
+
+
+def test_a_page_vouches_for_nothing(page):
+    """Fields that are the shop's to say are dropped, by either of their names."""
+    sign_up(page)
+    primary = {"method": "password", "authenticatedAt": "2100-01-01T00:00:00Z"}
+    begun = page.call("BeginEvaluation", {"policy": "login", "profile_id": "someone-else", "profileId": "someone-else"})
+    assert begun["passkeyOptions"]
+    attempt = page.call("SubmitAttempt", {"evaluation": begun["evaluation"], "primary": primary})
+    assert attempt["code"] == "invalid_argument", attempt
+    forged = {"reference": "order-of-nobody", "amount": "0.01", "currency": "EUR", "payee": "Coffee Bar"}
+    assert page.call("BeginEvaluation", {"policy": "payment", "transaction": forged})["code"] == "not_found"
 
 
 def test_recovery_ends_what_logged_in_before(page, shop):

@@ -27,7 +27,8 @@ const texts = {
 
 function show(result, then) {
   if (result.step === "done") location.assign(then || location.href);
-  else say(result.message ?? (result.notices?.includes("already-registered") && "There is a passkey already.") ?? texts[result.step] ?? "Try again.");
+  else if (result.notices?.includes("already-registered")) say("There is a passkey already.");
+  else say(result.message ?? texts[result.step] ?? "Try again.");
 }
 
 for (const button of document.querySelectorAll("[data-action]")) {
