@@ -80,6 +80,9 @@ python := $(python_environment_bin)/python
 clients := .build-clients
 go_packages := $(clients)/go/fetched
 
+# The output of `make kits`.
+kits := .build-kits
+
 # Tests that start services mostly wait for them, so several run at a time: so many follow.
 pytest_services := $(python) -m pytest --dist worksteal --numprocesses
 
@@ -128,11 +131,19 @@ test-generator: $(python_environment)/installed ## Run the tests of Protos/gener
 test-acceptance: debug-load $(python_environment)/installed ## Run the tests by stock gRPC clients alone
 	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(pytest_services) 4 Tests/Acceptance
 
-# `make test` leaves it out, because it needs Go.
+# `make test` leaves it out, because it needs Go, Java and Node.
 .PHONY: test-clients
-test-clients: debug clients $(go_packages) ## Log in with the Python, Go and Node clients, as other programs install them
+test-clients: debug clients $(go_packages) ## Log in with the clients for Python, Go, Java and Node, as other programs install them
 	@deploy/install-packages go node
 	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/ClientPackages
+
+# Each kit has a runner of its own for the vectors in Tests/Vectors/kit, which a script has written.
+.PHONY: test-kits
+test-kits: build-tests kits clients $(python_environment)/installed ## Decide the vectors by each kit, and play the kits as apps install them
+	Tests/Vectors/kit/generate.py --check
+	.build/debug/touchstonePackageTests.xctest --testing-library swift-testing --filter '^TouchstoneKitTests\.'
+	kits/ios/Tests/compile-as-swift-5 .build/debug
+	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Kits
 
 .PHONY: test-store
 test-store: debug-load $(python_environment)/installed ## Run those of them that the store matters to on PostgreSQL
@@ -270,7 +281,7 @@ release-files: load-client deb image clients ## Build a release in .build-releas
 .PHONY: test-release
 test-release: load-client clients ## Build a release of the present binaries twice, compare, sign and verify
 	@deploy/install-packages deb release
-	BINARIES=$(CURDIR)/.build/release CLIENTS=$(CURDIR)/$(clients) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Release
+	BINARIES=$(CURDIR)/.build/release TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) CLIENTS=$(CURDIR)/$(clients) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Release
 
 # By the toolchain alone: no plugin, and no dependency of the package.
 .PHONY: docs
@@ -307,16 +318,23 @@ else
 endif
 
 .PHONY: clients
-clients: $(python_environment)/installed ## Build Python's wheel and the archives of the Go module and Node's package: .build-clients
+clients: $(python_environment)/installed ## Build Python's wheel, the archives of the Go module and Node's package, and Java's jar: .build-clients
+	@deploy/install-packages java
 	@clients/build $(python) $(clients)
+
+.PHONY: kits
+kits: ## Build what apps install of the kits: .build-kits
+	@deploy/install-packages kits
+	@kits/web/build $(kits)
+	@kits/android/build $(kits)
 
 .PHONY: format
 format: ## Format the Swift sources
-	swift format format --in-place --recursive Package.swift Sources Tests
+	swift format format --in-place --recursive Package.swift Sources Tests kits/ios
 
 .PHONY: lint
 lint: ## Check the format of the Swift sources
-	swift format lint --strict --recursive Package.swift Sources Tests
+	swift format lint --strict --recursive Package.swift Sources Tests kits/ios
 
 .PHONY: lint-scripts
 lint-scripts: $(python_environment)/linters ## Check the shell scripts and the Dockerfile
@@ -364,5 +382,5 @@ $(python_environment)/linters: .ci/requirements.txt $(python_environment)/instal
 
 .PHONY: clean
 clean: ## Remove what was built; data stays
-	rm -rf .build .build-interop .build-sanitized .build-image .build-deb .build-release .build-docs .build-baseline $(clients) $(crypto_mb) $(attestation_peers) $(manifest_checkers) \
+	rm -rf .build .build-interop .build-sanitized .build-image .build-deb .build-release .build-docs .build-baseline $(clients) $(kits) $(crypto_mb) $(attestation_peers) $(manifest_checkers) \
 	  $(python_environment)

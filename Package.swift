@@ -12,6 +12,13 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// A part of a phone kit, which is a package of its own, too: without our flags, as its users compile it.
+func kit(_ path: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(
+    name: path.split(separator: "/").last.map(String.init) ?? path, dependencies: dependencies, path: "kits/\(path)",
+    swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)])
+}
+
 /// What only tests share.
 func support(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: dependencies, path: "Tests/Support/\(name)", swiftSettings: settings)
@@ -154,6 +161,8 @@ let package = Package(
     library("Clients", "SimulatedPhone", ["Encodings", crypto]),
     library("Clients", "LocalAuthentication", ["SimulatedPhone"]),
     library("Clients", "Security", ["LocalAuthentication"]),
+    kit("ios/Sources/TouchstoneKitCore"),
+    kit("ios/Sources/TouchstoneKit", ["TouchstoneKitCore", "LocalAuthentication"]),
 
     // When calls are due, what became of them, and whether that is good enough: values, without clock or I/O.
     library("Load", "LoadModel"),
@@ -274,14 +283,17 @@ let package = Package(
     .target(
       name: "AppsInSwift6", dependencies: ["LocalAuthentication"], path: "Tests/Support/AppleStyles/Swift6",
       swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
-    tests(
-      "Clients", "LocalAuthentication",
-      [
-        "TestSupport",
-        "SimulatedPhone", "AppsInSwift5", "AppsInSwift6", "TouchstoneService", "TouchstoneStoreSQLite",
-        "TouchstoneClient", "TouchstoneCodec", "TouchstoneCrypto", "TouchstonePolicy", "DispatchRPC",
-        .product(name: "Logging", package: "swift-log"),
-      ]),
+    tests("Clients", "LocalAuthentication", ["SimulatedPhone", "AppsInSwift5", "AppsInSwift6", "TestSupport"]),
+    // The kit decides the vectors, and plays an app against the service. Its example is compiled against stubs.
+    kit("ios/Tests/SwiftUIStubs"),
+    kit("ios/Examples/LoginScreen", ["TouchstoneKit", "SwiftUIStubs"]),
+    .testTarget(
+      name: "TouchstoneKitTests",
+      dependencies: [
+        "TouchstoneKit", "TouchstoneKitCore", "LocalAuthentication", "SimulatedPhone", "TouchstoneService",
+        "TouchstoneStoreSQLite", "TouchstoneClient", "TouchstoneCodec", "TouchstoneCrypto", "TouchstonePolicy",
+        "TouchstoneAttestation", "DispatchRPC", "TestSupport", crypto, .product(name: "Logging", package: "swift-log"),
+      ], path: "kits/ios/Tests/TouchstoneKitTests", swiftSettings: settings),
     // All of the service in one process, by seeds: no target's alone.
     .testTarget(
       name: "SimulationTests",

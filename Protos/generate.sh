@@ -1,6 +1,6 @@
 #!/bin/sh
 # Regenerates from the .proto files Sources/Core/CTouchstoneProto (protobuf-c's code, and the files' descriptors for server
-# reflection), Sources/Core/TouchstoneCodec/Generated (Swift's side of them), the methods of the clients for Swift and Python,
+# reflection), Sources/Core/TouchstoneCodec/Generated (Swift's side of them), the methods of the clients for Swift, Python and Java,
 # clients/go/touchstonev1, clients/node/generated, docs/API.md, and for the tests the refusals that the comments name. The result depends on them and on these
 # tools alone, and is committed: what differs after a run was out of date.
 #
@@ -16,6 +16,7 @@ swift_target="$protos/../Sources/Core/TouchstoneCodec/Generated"
 go_target="$protos/../clients/go/touchstonev1"
 swift_client="$protos/../Sources/Clients/TouchstoneClient/Generated"
 python_client="$protos/../clients/python/src/touchstone"
+java_client="$protos/../clients/java/src/main/java/touchstone"
 node_client="$protos/../clients/node/generated"
 promises="$protos/../Tests/Service/TouchstoneServiceTests/Generated"
 python=${PYTHON:-python3}
@@ -59,6 +60,7 @@ cp -R "$output/Generated" "$swift_target"
 mkdir -p "$swift_client" "$promises"
 cp "$output/methods/Client.swift" "$swift_client/Methods.swift"
 cp "$output/methods/methods.py" "$python_client/methods.py"
+cp "$output/methods/TouchstoneMethods.java" "$java_client/TouchstoneMethods.java"
 cp "$output/methods/Promises.swift" "$promises/Promises.swift"
 rm -rf "${go_target:?}"
 cp -R "$output/go/touchstone.example.org/touchstone/touchstonev1" "$go_target"

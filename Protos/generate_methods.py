@@ -3,10 +3,11 @@
     generate_methods.py DESCRIPTORS DIRECTORY
 
 DESCRIPTORS is a google.protobuf.FileDescriptorSet with source info (protoc --include_imports --include_source_info). DIRECTORY
-gets Client.swift (the properties of the Swift client), methods.py (the methods of the Python client), and Promises.swift (the refusals
-that the comments name, for the tests). `swift format` then breaks the long lines.
+gets Client.swift (the properties of the Swift client), methods.py and TouchstoneMethods.java (the methods of the clients for Python and
+Java), and Promises.swift (the refusals that the comments name, for the tests). `swift format` then breaks Swift's long lines.
 """
 
+import html
 import re
 import sys
 from pathlib import Path
@@ -61,6 +62,33 @@ def python_client(schema):
     ]
 
 
+def java_client(schema):
+    """`call` and `open` are the client's own; its files tell it which methods may happen twice."""
+    files, blocks = set(), []
+    for service, index, method in methods(schema):
+        files.add(f"{service.file.options.java_outer_classname}.getDescriptor()")
+        request, answer = (type.rpartition(".")[2] for type in (method.input_type, method.output_type))
+        kind, result = ("open", f"AnswerStream<{answer}>") if method.server_streaming else ("call", answer)
+        comment = [html.escape(line, quote=False).replace("*/", "*&#47;").replace("@", "&#64;") for line in service.comment(2, index)]
+        blocks.append([
+            "/**", *[f" * {line}".rstrip() for line in comment], " */",
+            f"public {result} {member_name(method.name)}({request} request) {{",
+            f"  return {kind}({service.proto.name}Grpc.get{method.name}Method(), request);",
+            "}",
+        ])
+    return [
+        *header("the services of Protos"), "package touchstone;", "",
+        "import com.google.protobuf.Descriptors.FileDescriptor;", "import com.google.protobuf.Message;",
+        "import io.grpc.MethodDescriptor;", "import java.util.List;", f"import {PACKAGE}.*;", "",
+        "/** A method for each of the API. */", "public abstract class TouchstoneMethods {",
+        f"  static final List<FileDescriptor> FILES = List.of({', '.join(sorted(files))});", "",
+        "  TouchstoneMethods() {}", "",
+        "  abstract <Request extends Message, Answer> Answer call(MethodDescriptor<Request, Answer> method, Request request);", "",
+        "  abstract <Request extends Message, Answer> AnswerStream<Answer> open(MethodDescriptor<Request, Answer> method, Request request);",
+        *[line for block in blocks for line in ["", *nested(block)]], "}",
+    ]
+
+
 # --- promises ---
 
 
@@ -92,7 +120,10 @@ def promises(schema):
 
 def main(descriptors, directory):
     schema = Schema(descriptor_pb2.FileDescriptorSet.FromString(Path(descriptors).read_bytes()), set())
-    files = {"Client.swift": swift_client(schema), "methods.py": python_client(schema), "Promises.swift": promises(schema)}
+    files = {
+        "Client.swift": swift_client(schema), "methods.py": python_client(schema), "TouchstoneMethods.java": java_client(schema),
+        "Promises.swift": promises(schema),
+    }
     for name, lines in files.items():
         (Path(directory) / name).write_text("\n".join(lines) + "\n")
 

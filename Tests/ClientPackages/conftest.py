@@ -50,11 +50,13 @@ class Shop:
         self.phone = Phone()
         self.caller.bind(self.phone)
 
-    def play(self, command, **options):
-        """Runs a program that logs in, and signs for it, as the phone does. Returns the words of its result."""
-        from google.protobuf import json_format
+    def play(self, command, posture="json", **options):
+        """Runs a program that logs in, and signs for it, as the phone does. Returns the words of its result. The program gets the posture
+        in one of protobuf's forms: JSON or text."""
+        from google.protobuf import json_format, text_format
 
-        posture = json_format.MessageToJson(self.phone.posture(), indent=None)
+        form = json_format.MessageToJson if posture == "json" else text_format.MessageToString
+        posture = form(self.phone.posture(), **({"indent": None} if posture == "json" else {"as_one_line": True}))
         arguments = [self.target, self.authority.file, self.phone.binding.binding_id, posture]
         program = subprocess.Popen(
             [*command, *arguments],

@@ -5,12 +5,12 @@ from test_generator import compiled, generator
 
 import generate_methods
 
-API = """syntax = "proto3"; package touchstone.v1;
+API = """syntax = "proto3"; package touchstone.v1; option java_outer_classname = "DoorsProto";
 message A { string device_id = 1; }
 service DoorService {
   // Opens the door of device_id.
   rpc OpenTheDoor(A) returns (A);
-  // NOT_FOUND.
+  // NOT_FOUND: <b> */ @x.
   rpc WatchDoor(A) returns (stream A);
 }
 """
@@ -35,6 +35,29 @@ def test_the_python_client_has_all(schema):
     lines = generate_methods.python_client(schema)
     assert "from .v1 import doors_pb2 as doors" in lines
     assert lines[-2:] == ["    open_the_door = Method(doors.A, doors.A)", "    watch_door = Watch(doors.A, doors.A)"]
+
+
+def test_the_java_client_has_all_with_their_comments(schema):
+    lines = generate_methods.java_client(schema)
+    assert "  static final List<FileDescriptor> FILES = List.of(DoorsProto.getDescriptor());" in lines
+    assert "import touchstone.v1.*;" in lines
+    assert lines[-15:] == [
+        "",
+        "  /**",
+        "   * Opens the door of device_id.",
+        "   */",
+        "  public A openTheDoor(A request) {",
+        "    return call(DoorServiceGrpc.getOpenTheDoorMethod(), request);",
+        "  }",
+        "",
+        "  /**",
+        "   * NOT_FOUND: &lt;b&gt; *&#47; &#64;x.",
+        "   */",
+        "  public AnswerStream<A> watchDoor(A request) {",
+        "    return open(DoorServiceGrpc.getWatchDoorMethod(), request);",
+        "  }",
+        "}",
+    ]
 
 
 def test_a_refusal_is_promised_by_its_method(schema):

@@ -112,10 +112,18 @@ enum Architecture {
       "Sources/Clients/SimulatedPhone", "Sources/Clients/LocalAuthentication", "Sources/Clients/Security",
       to: [codec, "Sources/RPC", "Sources/Clients/TouchstoneClient"], "a phone works without any service"),
     ForbiddenArrow(
+      "kits/ios/Sources/TouchstoneKitCore", to: ["Sources", "Packages", "kits", "Modules/Foundation"],
+      "a phone's decisions need no phone"),
+    ForbiddenArrow(
+      "kits/ios/Sources", to: ["Sources", "Packages"],
+      except: ["Sources/Clients/LocalAuthentication", "Sources/Clients/SimulatedPhone", encodings, "Packages/Crypto"],
+      "an app has a phone, and its own backend"),
+    ForbiddenArrow(
       "Sources/Load", to: ["Sources", "Modules/Dispatch", "Modules/Synchronization"],
       except: ["Sources/Load", encodings, settingFiles, libraries],
       "a load's books have no clock or I/O"),
-    ForbiddenArrow("Sources", to: ["Tests", "Modules/Testing"], "what is delivered carries no tests"),
+    ForbiddenArrow(
+      "Sources", "kits/ios/Sources", to: ["Tests", "Modules/Testing"], "what is delivered carries no tests"),
     ForbiddenArrow(
       "Sources/Core/TouchstoneCodec", store, "Sources/Stores", "Sources/RPC", to: foundation,
       "Foundation costs up to 50 MB and 4 ms of start"),

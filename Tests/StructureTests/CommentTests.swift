@@ -22,7 +22,7 @@ struct CommentTests {
   private static let comments = Result { try readComments() }
 
   private static func readComments() throws -> [Comment] {
-    try ["Sources", "Tests"].flatMap { top in
+    try ["Sources", "Tests", "kits"].flatMap { top in
       let root = PackageTree.root.appending(path: top).path()
       let files = try FileManager.default.subpathsOfDirectory(atPath: root).filter { $0.hasSuffix(".swift") }
       return try files.filter { !$0.contains("/Generated/") && !$0.hasSuffix("CommentTests.swift") }.flatMap { file in

@@ -8,8 +8,8 @@ struct LayoutTests {
   @Test("The top level holds what a reader expects and nothing else")
   func topLevel() throws {
     let allowed: Set<String> = [
-      "Package.swift", "Sources", "Tests", "Protos", "clients", "deploy", "docs", "README.md", "Makefile",
-      "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "SECURITY.md", "VERSION",
+      "Package.swift", "Sources", "Tests", "Protos", "clients", "kits", "examples", "deploy", "docs", "README.md",
+      "Makefile", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "SECURITY.md", "VERSION",
     ]
     // Made by use, and ignored by git.
     let made: Set<String> = ["Package.resolved", "data"]
@@ -37,21 +37,22 @@ struct LayoutTests {
     let directories = try folders.flatMap { folder in
       try PackageTree.entries(of: "Sources/\(folder)").map { "Sources/\(folder)/\($0)" }
     }
-    let sources = Set(targets.map(\.path).filter { $0.hasPrefix("Sources/") })
-    #expect(Set(directories) == sources)
+    let paths = Set(targets.map(\.path))
+    #expect(Set(directories) == paths.filter { $0.hasPrefix("Sources/") })
     // The tests that belong to no target alone.
     let ownTests = ["SimulationTests", "FuzzTests", "StructureTests"]
     for tests in targets where tests.type == "test" && !ownTests.contains(tests.name) {
       #expect(tests.path.hasSuffix("Tests"), "\(tests.name)")
-      #expect(
-        sources.contains("Sources" + tests.path.dropFirst("Tests".count).dropLast("Tests".count)), "\(tests.name)")
+      // A kit has both folders below its own.
+      let sources = tests.path.replacing("Tests/", with: "Sources/", maxReplacements: 1).dropLast("Tests".count)
+      #expect(paths.contains(String(sources)), "\(tests.name)")
     }
   }
 
   @Test("No folder is a heap: at most ten under Sources, and at most 20 Swift files directly in any")
   func heaps() throws {
     #expect(try PackageTree.entries(of: "Sources").count <= 10)
-    for top in ["Sources", "Tests"] {
+    for top in ["Sources", "Tests", "kits"] {
       let paths = try FileManager.default.subpathsOfDirectory(atPath: PackageTree.root.appending(path: top).path())
       let folders = Dictionary(grouping: paths.filter { $0.hasSuffix(".swift") }) {
         $0.split(separator: "/").dropLast().joined(separator: "/")

@@ -19,9 +19,14 @@ enum PackageTree {
   /// The modules that a target's Swift files import.
   static func imports(of target: Manifest.Target) throws -> Set<String> {
     let files = try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: target.path).path())
-    return Set(
+    let modules = Set(
       try files.filter { $0.hasSuffix(".swift") }
         .flatMap { ImportScanner.modules(in: try text(of: "\(target.path)/\($0)")) })
+    guard target.path.hasPrefix("kits/"), target.type != "test" else { return modules }
+    // A kit's other branches are for Apple's platforms.
+    let isWithoutFoundation = modules.contains("FoundationEssentials")
+    return modules.subtracting(["Security", "CryptoKit", "DeviceCheck", "SwiftUI"])
+      .subtracting(isWithoutFoundation ? ["Foundation"] : [])
   }
 
   /// The arrows that the manifest grants, and the imports beyond them.

@@ -96,6 +96,9 @@ class KeyDescription:
     attestation_level: int = TEE
     key_level: int = TEE
     purposes: tuple = (2,)
+    #: EC; RSA is 1.
+    algorithm: int = 3
+    key_size: int = 256
     #: None: no authentication is required.
     authenticators: int | None = BIOMETRIC
     timeout: int | None = None
@@ -122,8 +125,8 @@ class KeyDescription:
         )
         hardware = [
             tagged(1, set_of(*map(integer, self.purposes))),
-            tagged(2, integer(3)),
-            tagged(3, integer(256)),
+            tagged(2, integer(self.algorithm)),
+            tagged(3, integer(self.key_size)),
             *unlocking,
             *([] if self.timeout is None else [tagged(505, integer(self.timeout))]),
             *([tagged(506, tlv([0x05], b""))] if self.on_body else []),

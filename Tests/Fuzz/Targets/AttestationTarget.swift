@@ -33,6 +33,7 @@ extension FuzzTarget {
   private static let authenticated = Array(#"{"type":"webauthn.get","challenge":"","origin":"http://localhost"}"#.utf8)
 
   private static func read(_ bytes: [UInt8]) throws(ProofError) {
+    _ = try? RSAPublicKey(bytes: bytes)
     _ = try CBORReader.read(bytes)
     _ = try COSEKey(bytes)
   }

@@ -40,6 +40,9 @@ extension StoreConformance {
           $0.mlDSA65PublicKey = [UInt8](repeating: 7, count: 1_952)
         },
         HardwareKeyRecord.sample.with { $0.mlDSA65PublicKey = [1, 2, 3] },
+        HardwareKeyRecord(
+          .rsa, publicKey: [UInt8](repeating: 5, count: 550), protection: .biometryAny, attestation: proven),
+        HardwareKeyRecord(.rsa, publicKey: [1, 2, 3], protection: .userPresence),
       ]
       let binding = BindingRecord.sample("b-1", credential: .hardwareKeys(keys))
       try await store.commit(.putBinding(binding))

@@ -102,6 +102,7 @@ enum StandingWords {
     .init("keys {biometry_current_set + device_passcode}", .protections) {
       $0.account.binding?.keyProtections = $1
     },
+    .init("rsa {biometry_any + user_presence}", .protections) { $0.account.binding?.rsaKeys = $1 },
     .init("level {tee}", .level) {
       $0.account.binding?.provenKeys = ProvenKeys(all: $1)
       $0.account.binding?.passkeyLevel = $1

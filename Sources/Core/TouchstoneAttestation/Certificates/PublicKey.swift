@@ -59,6 +59,31 @@ package struct PublicKey: Sendable {
     throw ProofError(.unsupportedAlgorithm, "an RSA key of \(bits) bits, fewer than \(minimum)")
   }
 
+  /// Returns the bits of an RSA key for PKCS #1 v1.5. Throws if it is another key, is longer, has another exponent than
+  /// phones give their keys, or has another encoding than `bytes`.
+  func requireRSA(atMost maximum: Int, encodedAs bytes: [UInt8]) throws(ProofError) -> Int {
+    guard case .openSSL(let key) = key, EVP_PKEY_get_base_id(key.pointer) == EVP_PKEY_RSA, let bits = rsaBits else {
+      throw ProofError(.unsupportedAlgorithm, "not an RSA key for PKCS #1 v1.5")
+    }
+    guard bits <= maximum else {
+      throw ProofError(.unsupportedAlgorithm, "an RSA key of \(bits) bits, more than \(maximum)")
+    }
+    var exponent: OpaquePointer?
+    defer { BN_free(exponent) }
+    guard EVP_PKEY_get_bn_param(key.pointer, OSSL_PKEY_PARAM_RSA_E, &exponent) == 1, BN_is_word(exponent, 65_537) == 1
+    else { throw ProofError(.unsupportedAlgorithm, "an RSA exponent other than 65537") }
+    guard Self.encoded(key.pointer) == bytes else { throw ProofError(.malformedKey, "not DER") }
+    return bits
+  }
+
+  private static func encoded(_ key: OpaquePointer) -> [UInt8] {
+    let count = Int(max(0, i2d_PUBKEY(key, nil)))
+    return [UInt8](unsafeUninitializedCapacity: count) { bytes, written in
+      var next = bytes.baseAddress
+      written = Int(max(0, i2d_PUBKEY(key, &next)))
+    }
+  }
+
   private static func isKindServed(_ subjectPublicKeyInfo: [UInt8]) -> Bool {
     guard
       let fields = try? DERNode(subjectPublicKeyInfo, or: .malformedKey).sequence(), let algorithm = fields.first,

@@ -13,6 +13,8 @@ package struct AttestationRequirements: Sendable, Hashable {
   /// `nil`: passkeys are not served.
   package var passkeys: PasskeyRequirements?
   package var encoding: ProofEncoding
+  /// A phone's key may sign the text of its signing input, because the app's framework signs no bytes (R33).
+  package var allowsTextSignatures = false
 
   package enum Demand: String, Sendable, Hashable, CaseIterable {
     /// Proofs are not looked at: every key has the level `none`.

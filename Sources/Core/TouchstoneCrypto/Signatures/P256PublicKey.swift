@@ -74,44 +74,13 @@ public struct P256PublicKey: Sendable, Hashable {
   }
 }
 
-// MARK: Mistakes
-
 extension P256PublicKey {
   /// The likely mistake in bytes that are no key, and its remedy.
   private static func mistake(in bytes: [UInt8]) -> String {
-    if isRSA(bytes) {
-      return "RSA; make a P-256 key (iOS: kSecAttrKeyTypeECSECPrimeRandom; Android: KEY_ALGORITHM_EC with secp256r1)"
-    }
     if bytes.starts(with: pemPrefix) { return "PEM; send DER or X9.63" }
-    return "not a point of P-256 in X9.63 or SubjectPublicKeyInfo form (\(bytes.count) bytes)"
+    return "neither a point of P-256 in X9.63 or SubjectPublicKeyInfo form nor an RSA key in DER (\(bytes.count) bytes)"
   }
 
   /// RFC 7468, section 2.
   private static let pemPrefix = Array("-----BEGIN ".utf8)
-  /// The label of PKCS #1. A SubjectPublicKeyInfo's label names no algorithm.
-  private static let rsaPEMPrefix = pemPrefix + Array("RSA ".utf8)
-  /// The arc of PKCS #1, which rsaEncryption and id-RSASSA-PSS end with one byte more (RFC 8017, appendix A).
-  private static let rsaIdentifier: [UInt8] = [0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01]
-  /// The least content of an INTEGER that is a modulus: 512 bits.
-  private static let leastModulusByteCount = 64
-
-  /// A SubjectPublicKeyInfo as Android exports it, or an RSAPublicKey as `SecKeyCopyExternalRepresentation` gives it.
-  private static func isRSA(_ bytes: [UInt8]) -> Bool {
-    if bytes.starts(with: rsaPEMPrefix) { return true }
-    guard let outer = derContent(of: 0x30, in: bytes[...]) else { return false }
-    if let algorithm = derContent(of: 0x30, in: outer.rest) { return algorithm.rest.starts(with: rsaIdentifier) }
-    return derContent(of: 0x02, in: outer.rest).map { $0.count >= leastModulusByteCount } ?? false
-  }
-
-  /// The length that an element of DER states, and the bytes after it. For a diagnosis, so that cut elements count,
-  /// too.
-  private static func derContent(of tag: UInt8, in bytes: ArraySlice<UInt8>) -> (count: Int, rest: ArraySlice<UInt8>)? {
-    guard bytes.first == tag, let length = bytes.dropFirst().first else { return nil }
-    let rest = bytes.dropFirst(2)
-    guard length >= 0x80 else { return (Int(length), rest) }
-    let digits = Int(length & 0x7f)
-    // A key has less than 64 KiB.
-    guard (1...2).contains(digits), rest.count >= digits else { return nil }
-    return (rest.prefix(digits).reduce(0) { $0 << 8 | Int($1) }, rest.dropFirst(digits))
-  }
 }

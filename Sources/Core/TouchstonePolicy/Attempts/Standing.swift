@@ -51,6 +51,8 @@ public struct BindingStanding: Sendable, Hashable {
   public var state: State
   /// The protections of its hardware keys; empty for a ProfileTouchID or a passkey.
   public var keyProtections: KeyProtections
+  /// The protections of those keys that are RSA keys (R31).
+  public var rsaKeys: KeyProtections = []
   public var provenKeys: ProvenKeys
   public var holdsProfileTouchID: Bool
   /// The binding is a passkey (R46).

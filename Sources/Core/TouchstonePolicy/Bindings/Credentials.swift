@@ -48,7 +48,9 @@ extension BindingStanding {
     // All, not any: the rules know the proven factor, and not which key of it signed.
     var proof = Proof.none
     for key in keyProtections where key.factor == factor {
-      guard key.meets(policy.requiredKeyProtection) else { return .none }
+      guard key.meets(policy.requiredKeyProtection), !policy.requiresP256Keys || !rsaKeys.contains(key) else {
+        return .none
+      }
       if key.isUnlockedByBiometrics {
         proof = .unlockedByBiometrics
       } else if proof == .none {
@@ -110,9 +112,9 @@ extension EvaluationPolicy {
     return trace.check("R38", factor.isProvenByKey, "\(factor.isProvenByKey ? "a" : "no") key approves the payment")
   }
 
-  /// A bearer identifier approves no payment (R38), and no key protects it.
+  /// A bearer identifier approves no payment (R38), is no key on P-256, and no key protects it.
   var acceptsProfileTouchID: Bool {
-    purpose != .payment && requiredKeyProtection?.factor != .biometry
+    purpose != .payment && requiredKeyProtection?.factor != .biometry && !requiresP256Keys
   }
 
   /// Payment requires domain state, whatever the setting says (R38).

@@ -52,6 +52,12 @@ extension PolicyDefinition {
     }
   }
 
+  public enum Keys: String, SettingWord {
+    /// Hybrid ones, too, and no RSA keys (R31).
+    case p256
+    case any
+  }
+
   public enum AppAssertion: String, SettingWord {
     /// A key's attempt on Apple's platforms needs one (R43).
     case required

@@ -19,6 +19,8 @@ public struct EvaluationPolicy: Sendable, Hashable {
   public var presentation = Titles()
   /// `nil`: any protection serves (R31).
   public var requiredKeyProtection: KeyProtection?
+  /// Takes no RSA keys of devices (R31).
+  public var requiresP256Keys = false
   /// The level that must be proven of a device's credential, as far as its platform reaches it (R42).
   public var minimumAttestation = ProofLevel.none
   /// The oldest iOS or iPadOS on which the policy is offered, beside the needs of each factor (R2). `nil`: none.
@@ -58,6 +60,7 @@ public struct PolicyDefinition: Sendable, Hashable {
   public var ladder: Setting<[Setting<Rung>]> = .absent
   public var primaryFreshness: Setting<Duration> = .absent
   public var keyProtection: Setting<KeyProtection> = .absent
+  public var keys: Setting<Keys> = .absent
   public var minimumAttestation: Setting<ProofLevel> = .absent
   public var appAssertion: Setting<AppAssertion> = .absent
   public var passkeys: Setting<Passkeys> = .absent
@@ -77,8 +80,8 @@ public struct PolicyDefinition: Sendable, Hashable {
 extension PolicySetting {
   /// In the order in which they are shown.
   public static let all = [
-    purpose, factors, attempts, lockoutAfter, ladder, primaryFreshness, keyProtection, minimumAttestation, appAssertion,
-    passkeys, domainState, minimumOS, evaluationLifetime, token, fallback, fallbackTitle, cancelTitle,
+    purpose, factors, attempts, lockoutAfter, ladder, primaryFreshness, keyProtection, keyKinds, minimumAttestation,
+    appAssertion, passkeys, domainState, minimumOS, evaluationLifetime, token, fallback, fallbackTitle, cancelTitle,
   ]
 
   private static let biometrics = [Factor.biometry, .deviceOwner]
@@ -119,6 +122,10 @@ extension PolicySetting {
   static let keyProtection = PolicySetting(
     "key_protection", \.keyProtection, .word(), example: "biometry_any",
     get: { $0.requiredKeyProtection }, set: { $0.requiredKeyProtection = $1 }, judge: { $0.judgeKeyProtection() })
+
+  static let keyKinds = PolicySetting(
+    "keys", \.keys, .word(), of: biometrics, example: "p256",
+    get: { $0.requiresP256Keys ? .p256 : .any }, set: { $0.requiresP256Keys = $1 == .p256 })
 
   static let minimumAttestation = PolicySetting(
     "minimum_attestation", \.minimumAttestation, .word(), of: keys, example: "tee",

@@ -56,7 +56,7 @@ public struct BindingClientData: Sendable {
   public var keys: [Key]
 
   public struct Key: Sendable {
-    /// X9.63 uncompressed, 65 bytes, in whatever form it was sent.
+    /// On P-256 X9.63 uncompressed, 65 bytes, in whatever form it was sent; SubjectPublicKeyInfo of an RSA key.
     public var publicKey: [UInt8]
     /// A hybrid key's other half (R48); empty: P-256 alone.
     public var mlDSA65PublicKey: [UInt8]
@@ -76,7 +76,7 @@ public struct BindingClientData: Sendable {
   }
 
   /// Three fields and three for each key: the tag `touchstone app attest binding v1`, the signing input,
-  /// ``PostureTerms/canonicalBytes``; the public keys on P-256 and for ML-DSA-65, and the protection as one byte with
+  /// ``PostureTerms/canonicalBytes``; the public key, that for ML-DSA-65, and the protection as one byte with
   /// the number in the API.
   public var bytes: [UInt8] {
     var encoding = CanonicalBytes(tag: "touchstone app attest binding v1", capacity: 1_024)

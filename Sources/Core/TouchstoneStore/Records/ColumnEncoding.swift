@@ -70,22 +70,30 @@ extension PasskeyRecord {
   }
 }
 
-/// Each key: one byte for its protection with its flags, one for its length, then the key. Then what the flags
-/// announce: a hybrid key's other half, behind four bytes for its length, and an attestation: one byte for its level,
-/// with a flag if its app is listed, four for the length of its facts, then name and value in turn.
+/// Each key: one byte for its protection with its flags, one for its length (four for an RSA key, as a flag says), then
+/// the key. Then what the other flags announce: a hybrid key's other half, behind four bytes for its length, and an
+/// attestation: one byte for its level, with a flag if its app is listed, four for the length of its facts, then name
+/// and value in turn.
 extension [HardwareKeyRecord] {
   private static var attestedFlag: UInt8 { 0x80 }
   private static var hybridFlag: UInt8 { 0x40 }
+  private static var rsaFlag: UInt8 { 0x20 }
 
   public var encoded: [UInt8] {
     var bytes: [UInt8] = []
     for key in self {
-      precondition(key.publicKey.count <= UInt8.max, "65 bytes: X9.63 on P-256")
       var first = key.protection.rawValue
+      if key.kind == .rsa { first |= Self.rsaFlag }
       if key.attestation != nil { first |= Self.attestedFlag }
       if key.mlDSA65PublicKey != nil { first |= Self.hybridFlag }
-      bytes += [first, UInt8(key.publicKey.count)]
-      bytes += key.publicKey
+      bytes.append(first)
+      switch key.kind {
+      case .p256:
+        precondition(key.publicKey.count <= UInt8.max, "65 bytes: X9.63 on P-256")
+        bytes.append(UInt8(key.publicKey.count))
+        bytes += key.publicKey
+      case .rsa: bytes.append(lengthPrefixed: key.publicKey)
+      }
       if let otherHalf = key.mlDSA65PublicKey { bytes.append(lengthPrefixed: otherHalf) }
       if let attestation = key.attestation { bytes += attestation.encoded }
     }
@@ -97,11 +105,12 @@ extension [HardwareKeyRecord] {
     var rest = encoded[...]
     while !rest.isEmpty {
       guard let first = rest.popFirst(),
-        let protection = KeyProtection(rawValue: first & ~(Self.attestedFlag | Self.hybridFlag)),
-        let length = rest.popFirst(), rest.count >= length
+        let protection = KeyProtection(
+          rawValue: first & ~(Self.attestedFlag | Self.hybridFlag | Self.rsaFlag)),
+        let publicKey = first & Self.rsaFlag == 0 ? rest.popShortBytes() : rest.popBytes()
       else { return nil }
-      var key = HardwareKeyRecord(publicKey: [UInt8](rest.prefix(Int(length))), protection: protection)
-      rest = rest.dropFirst(Int(length))
+      var key = HardwareKeyRecord(
+        first & Self.rsaFlag == 0 ? .p256 : .rsa, publicKey: publicKey, protection: protection)
       if first & Self.hybridFlag != 0 {
         guard let otherHalf = rest.popBytes() else { return nil }
         key.mlDSA65PublicKey = otherHalf
@@ -222,6 +231,13 @@ extension ArraySlice<UInt8> {
     guard count >= 4 else { return nil }
     defer { removeFirst(4) }
     return prefix(4).reduce(0) { $0 << 8 | Int($1) }
+  }
+
+  /// With one byte for their length in front.
+  fileprivate mutating func popShortBytes() -> [UInt8]? {
+    guard let length = popFirst(), count >= length else { return nil }
+    defer { removeFirst(Int(length)) }
+    return [UInt8](prefix(Int(length)))
   }
 
   /// With their length in front.

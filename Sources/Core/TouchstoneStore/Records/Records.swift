@@ -53,18 +53,25 @@ public struct ExpiringKey: Sendable, Hashable {
 }
 
 public struct HardwareKeyRecord: Sendable, Hashable {
-  /// X9.63 uncompressed, 65 bytes.
+  public enum Kind: Sendable, Hashable {
+    case p256
+    case rsa
+  }
+
+  /// X9.63 uncompressed, 65 bytes, on P-256; SubjectPublicKeyInfo in DER of an RSA key, at most 550 bytes.
   public var publicKey: [UInt8]
   /// A hybrid key's other half (R48), 1,952 bytes; `nil`: P-256 alone.
   public var mlDSA65PublicKey: [UInt8]?
   public var protection: KeyProtection
+  public var kind: Kind
   /// `nil`: the key has no attestation.
   public var attestation: KeyAttestationRecord?
 
   public init(
-    publicKey: [UInt8], mlDSA65PublicKey: [UInt8]? = nil, protection: KeyProtection,
+    _ kind: Kind = .p256, publicKey: [UInt8], mlDSA65PublicKey: [UInt8]? = nil, protection: KeyProtection,
     attestation: KeyAttestationRecord? = nil
   ) {
+    self.kind = kind
     self.publicKey = publicKey
     self.mlDSA65PublicKey = mlDSA65PublicKey
     self.protection = protection

@@ -1,4 +1,4 @@
-// `applications:` of the configuration: what each application demands of the proofs of its keys.
+// `applications:` of the configuration: what each application demands of the proofs of its keys, and what it allows.
 
 internal import SettingFiles
 internal import TouchstoneAttestation
@@ -46,6 +46,9 @@ extension AttestationRequirements: ConfigurationSection {
       default: .words("any"), "The oldest patch level of an Android phone.")
     ConfigurationKey("encoding", .word, to: \.encoding, "How the bytes of a proof are read.")
     ConfigurationKey(
+      "text_signatures", .boolean, to: \.allowsTextSignatures,
+      "Whether keys may sign the text of signing_input, as some frameworks do.")
+    ConfigurationKey(
       "passkeys", .section(lacksAt: .sectionKey), to: \.passkeys, default: .words("no passkeys"),
       "The relying party of its passkeys.")
   }
@@ -54,8 +57,8 @@ extension AttestationRequirements: ConfigurationSection {
     func place(_ key: String) -> YAMLPlace { (written.entry(key) ?? written.entry).key.place }
     switch demand {
     case .none:
-      // Passkeys are served without attestations, too.
-      for entry in written.entries where !["attestation", "passkeys"].contains(entry.key.name) {
+      // These hold without attestations, too.
+      for entry in written.entries where !["attestation", "text_signatures", "passkeys"].contains(entry.key.name) {
         reader.refuse(entry.key.place, "\(entry.key.name) has no effect: attestation is none")
       }
       if passkeys?.aaguids != nil {

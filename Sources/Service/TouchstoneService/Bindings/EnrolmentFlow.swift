@@ -53,11 +53,12 @@ struct EnrolmentFlow: Sendable {
   }
 
   struct OfferedKey: Sendable {
-    var publicKey: P256PublicKey
+    var publicKey: PhoneKey
     /// A hybrid key's (R48).
     var otherHalf: SignatureCheck.OtherHalf?
     var protection: KeyProtection
     var signature: [UInt8]
+    var form: SignatureForm
     /// DER, leaf first. Empty: the key is not attested.
     var certificateChain: [[UInt8]]
   }
@@ -84,7 +85,7 @@ struct EnrolmentFlow: Sendable {
     validator.opaque(request.ticket, "ticket", count: ticketBytes)
     validator.visibleText(request.deviceName, "device_name", bytes: deviceNameBytes)
     let posture = validator.posture(request.posture, isOptional: request.passkey != nil)
-    let credential = offeredCredential(request, on: posture.platform, &validator)
+    let credential = offeredCredential(request, on: posture.platform, by: service, &validator)
     let appAttest = appAttestProof(request, on: posture.platform, &validator)
     try validator.finish()
     let part = exchange.begin(.open)
@@ -110,7 +111,8 @@ struct EnrolmentFlow: Sendable {
   }
 
   private static func offeredCredential(
-    _ request: V1.CompleteBindingRequest, on platform: Platform, _ validator: inout RequestValidator
+    _ request: V1.CompleteBindingRequest, on platform: Platform, by service: TouchstoneService,
+    _ validator: inout RequestValidator
   ) -> OfferedCredential {
     if let passkey = request.passkey {
       if !request.keys.isEmpty || request.profileTouchID != nil {
@@ -119,7 +121,7 @@ struct EnrolmentFlow: Sendable {
       return .passkey(validator.passkey(passkey))
     }
     guard let profileTouchID = request.profileTouchID else {
-      return .keys(offeredKeys(request, on: platform, &validator))
+      return .keys(offeredKeys(request, on: platform, by: service, &validator))
     }
     if !request.keys.isEmpty { validator.refuse("profile_touch_id", "is taken instead of keys, not beside them") }
     validator.opaque(profileTouchID.value, profileTouchIDField, count: ProfileTouchID.lengths)
@@ -127,18 +129,23 @@ struct EnrolmentFlow: Sendable {
   }
 
   private static func offeredKeys(
-    _ request: V1.CompleteBindingRequest, on platform: Platform, _ validator: inout RequestValidator
+    _ request: V1.CompleteBindingRequest, on platform: Platform, by service: TouchstoneService,
+    _ validator: inout RequestValidator
   ) -> [OfferedKey] {
     guard (1...maximumKeys).contains(request.keys.count) else {
       validator.refuse("keys", "must be one or two, are \(request.keys.count)")
       return []
     }
-    let keys = request.keys.enumerated().compactMap { offeredKey($1, on: platform, "keys[\($0)]", &validator) }
+    let keys = request.keys.enumerated().compactMap { index, key in
+      let form = validator.signatureForm(
+        key.signatureForm, "keys[\(index)].signature_form", of: request.applicationID, by: service)
+      return offeredKey(key, signing: form, on: platform, "keys[\(index)]", &validator)
+    }
     if keys.count == maximumKeys {
       if keys[0].protection.factor == keys[1].protection.factor {
         validator.refuse("keys[1].protection", "serves the same factor as keys[0]")
       }
-      if keys[0].publicKey.x963 == keys[1].publicKey.x963 {
+      if keys[0].publicKey.bytes == keys[1].publicKey.bytes {
         validator.refuse("keys[1].public_key", "is the same key as keys[0]")
       }
       switch (keys[0].otherHalf, keys[1].otherHalf) {
@@ -155,22 +162,27 @@ struct EnrolmentFlow: Sendable {
   }
 
   private static func offeredKey(
-    _ key: V1.HardwareKey, on platform: Platform, _ field: String, _ validator: inout RequestValidator
+    _ key: V1.HardwareKey, signing form: SignatureForm, on platform: Platform, _ field: String,
+    _ validator: inout RequestValidator
   ) -> OfferedKey? {
     requireChain(key.certificateChain, on: platform, "\(field).certificate_chain", &validator)
-    validator.opaque(key.signature, "\(field).signature", count: RequestValidator.signatureBytes)
     let otherHalf = otherHalf(of: key, field, &validator)
     let protection = KeyProtection(key.protection)
     if protection == nil { validator.refuse("\(field).protection", "is required") }
     do throws(CryptoError) {
-      let publicKey = try P256PublicKey(bytes: key.publicKey)
+      let publicKey = try PhoneKey(bytes: key.publicKey)
+      validator.opaque(key.signature, "\(field).signature", count: publicKey.signatureBytes)
+      if case .rsa = publicKey, otherHalf != nil {
+        validator.refuse("\(field).ml_dsa_65_public_key", "is taken beside a key on P-256, and not beside RSA")
+      }
       return protection.map {
         OfferedKey(
-          publicKey: publicKey, otherHalf: otherHalf, protection: $0, signature: key.signature,
+          publicKey: publicKey, otherHalf: otherHalf, protection: $0, signature: key.signature, form: form,
           certificateChain: key.certificateChain)
       }
     } catch {
       validator.refuse("\(field).public_key", error.message)
+      validator.opaque(key.signature, "\(field).signature", count: RequestValidator.signatureBytes)
       return nil
     }
   }
@@ -292,12 +304,18 @@ struct EnrolmentFlow: Sendable {
 
   private func verifyPossession() async throws(RequestError) {
     for (index, key) in credential.keys.enumerated() {
-      let check = SignatureCheck(
-        publicKey: key.publicKey, signature: key.signature,
-        message: ticket.signingInput(applicationID: request.applicationID))
-      guard await exchange.verify(check) else { try await refuseUnproven("keys[\(index)].signature") }
+      let message = key.form.message(of: ticket.signingInput(applicationID: request.applicationID))
+      let isProven =
+        switch key.publicKey {
+        case .p256(let publicKey):
+          await exchange.verify(SignatureCheck(publicKey: publicKey, signature: key.signature, message: message))
+        case .rsa(let publicKey):
+          await exchange.verify(
+            .rsa(publicKey: publicKey.subjectPublicKeyInfo, signature: key.signature, message: message))
+        }
+      guard isProven else { try await refuseUnproven("keys[\(index)].signature") }
       // Checked apart from the other signature, so that the answer names the field.
-      if let half = key.otherHalf, !half.publicKey.isValidSignature(half.signature, of: check.message) {
+      if let half = key.otherHalf, !half.publicKey.isValidSignature(half.signature, of: message) {
         try await refuseUnproven("keys[\(index)].ml_dsa_65_signature")
       }
     }
@@ -374,8 +392,8 @@ struct EnrolmentFlow: Sendable {
       signingInput: ticket.signingInput(applicationID: request.applicationID), posture: PostureTerms(request.posture),
       keys: credential.keys.map {
         BindingClientData.Key(
-          publicKey: $0.publicKey.x963, mlDSA65PublicKey: $0.otherHalf?.publicKey.bytes ?? [], protection: $0.protection
-        )
+          publicKey: $0.publicKey.bytes, mlDSA65PublicKey: $0.otherHalf?.publicKey.bytes ?? [],
+          protection: $0.protection)
       })
   }
 
@@ -515,7 +533,8 @@ struct EnrolmentFlow: Sendable {
     } else if vouched != nil, let existing {
       changeSet.changes.append(.moveReceipt(from: existing.bindingID, to: binding.bindingID))
     }
-    changeSet.events.append(.binding(.created, binding, caller: exchange.caller, time: now))
+    changeSet.events.append(
+      .binding(.created, binding, form: signatureForm, caller: exchange.caller, time: now))
     let isOnTooManyPhones = service.sharedDevices.withLock {
       $0.isNews(deviceID: binding.deviceID, profileID: binding.profileID, of: binding.applicationID, at: now)
     }
@@ -558,13 +577,18 @@ struct EnrolmentFlow: Sendable {
       of: seen.posture, model: seen.deviceModel, by: posture, model: request.posture?.deviceModel ?? "")
   }
 
+  /// Text if any of the keys signed it; `nil`: there is no key.
+  private var signatureForm: SignatureForm? {
+    credential.keys.map(\.form).max { $0.rawValue < $1.rawValue }
+  }
+
   private var credentialRecord: CredentialRecord {
     if let digest = profileTouchIDDigest { return .profileTouchID(digest: digest) }
     return .hardwareKeys(
       credential.keys.enumerated().map { index, key in
         HardwareKeyRecord(
-          publicKey: key.publicKey.x963, mlDSA65PublicKey: key.otherHalf?.publicKey.bytes, protection: key.protection,
-          attestation: attestations.isEmpty ? nil : attestations[index])
+          key.publicKey.kind, publicKey: key.publicKey.bytes, mlDSA65PublicKey: key.otherHalf?.publicKey.bytes,
+          protection: key.protection, attestation: attestations.isEmpty ? nil : attestations[index])
       })
   }
 }

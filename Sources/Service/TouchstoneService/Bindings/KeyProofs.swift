@@ -11,7 +11,7 @@ internal import TouchstoneStore
 
 /// A key and the certificates that are to prove it.
 struct OfferedProof: Sendable {
-  var publicKey: P256PublicKey
+  var publicKey: PhoneKey
   var protection: KeyProtection
   /// DER, leaf first. Empty: the key is not attested.
   var chain: [[UInt8]]
@@ -201,7 +201,7 @@ final class KeyProofs: Sendable {
             try chain(of: offer, trusted), challenge: challenge, anchors: trusted.anchors,
             revoked: trusted.revoked,
             at: Int(now.seconds), requirements.encoding, &signatures)
-          guard attestation.isOf(p256Point: offer.publicKey.x963) else {
+          guard offer.publicKey.isAttested(by: attestation) else {
             return .refused(index: index, .proof(ProofError(.keyDiffers, "the leaf is of another key")))
           }
           let level = try requirements.level(of: attestation)

@@ -58,7 +58,7 @@ enum CallStep<Answer: CallAnswer>: Sendable {
   /// → `verified`, with the other signatures of this pass of the event loop
   case verify(SignatureCheck)
   /// → `verified`, on another thread: it takes long
-  case verifyApart(PasskeyCheck)
+  case verifyApart(ApartCheck)
   /// → `committed`, or `conflicted`
   case commit(Commitment)
   /// → `locked`, when it is this call's turn at the secret

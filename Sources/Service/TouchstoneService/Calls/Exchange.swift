@@ -72,6 +72,15 @@ extension CallExchange {
     }
   }
 
+  /// Waits for the verdict of a check on another thread.
+  func verify(_ check: ApartCheck) async -> Bool {
+    let part = begin(.verify)
+    defer { part?.end() }
+    return await withUnsafeContinuation { continuation in
+      context.verifications.workers.run(check, on: incoming.loop) { continuation.resume(returning: $0) }
+    }
+  }
+
   func logged(_ error: StoreError) -> RequestError {
     context.log(error, rpc: incoming.path)
     return RequestError(error)

@@ -1,5 +1,6 @@
 // Translates requests into the values that the rules take. It names every wrong field by its path.
 
+internal import TouchstoneAttestation
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
@@ -21,7 +22,9 @@ struct RequestValidator {
   /// More violations would not fit into an answer's trailers.
   private static let maximumViolations = 16
   /// DER of two 32-byte integers is at most 72 bytes; r‖s is 64.
-  static let signatureBytes = 8...72
+  static let p256SignatureBytes = 8...72
+  /// The bounds for an attempt, before it is known which kind of key the binding has.
+  static let signatureBytes = 8...RSAPublicKey.maximumSignatureByteCount
 
   /// - Parameter violations: earlier ones, with their whole paths.
   init(prefix: String = "", after violations: [FieldViolation] = []) {
@@ -107,6 +110,23 @@ struct RequestValidator {
   mutating func opaque(_ bytes: [UInt8], _ field: @autoclosure FieldPath, count: ClosedRange<Int>) {
     if !count.contains(bytes.count) {
       refuse(field(), "must be \(count.lowerBound) to \(count.upperBound) bytes, is \(bytes.count)")
+    }
+  }
+
+  /// A text is taken only if the application's configuration says so.
+  mutating func signatureForm(
+    _ form: V1.SignatureForm, _ field: @autoclosure FieldPath, of applicationID: String, by service: TouchstoneService
+  ) -> SignatureForm {
+    switch form {
+    case .unspecified, .raw: return .raw
+    case .base64URLText:
+      if !service.keyProofs.requirements(of: applicationID).allowsTextSignatures {
+        refuse(field(), "must be RAW: the application's configuration does not set text_signatures to true")
+      }
+      return .base64URLText
+    default:
+      refuse(field(), "is unknown: \(form.rawValue)")
+      return .raw
     }
   }
 

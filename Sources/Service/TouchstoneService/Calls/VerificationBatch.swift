@@ -5,6 +5,7 @@
 
 internal import Dispatch
 internal import Synchronization
+internal import TouchstoneAttestation
 internal import TouchstoneCrypto
 
 /// The checks of one pass of an event loop. Used only on that event loop (see `LoopContext`).
@@ -76,7 +77,7 @@ final class VerificationWorkers: Sendable {
   /// On another thread, however idle the cores are: on the event loop, one check of a costly algorithm would delay
   /// every call. `completion` runs on the event loop.
   func run(
-    _ check: PasskeyCheck, on loop: any CallLoop, completion: @escaping VerificationBatch.Completion
+    _ check: ApartCheck, on loop: any CallLoop, completion: @escaping VerificationBatch.Completion
   ) {
     queue.async {
       let isValid = check.isValid
@@ -105,5 +106,28 @@ final class VerificationWorkers: Sendable {
     let groups = (count + groupSize - 1) / groupSize
     func end(_ part: Int) -> Int { min(count, groups * part / parts * groupSize) }
     return (0..<parts).map { end($0)..<end($0 + 1) }
+  }
+}
+
+/// The check of a signature that is verified apart from batches: by a passkey's key that is not for ES256, or by a
+/// phone's RSA key.
+enum ApartCheck: Sendable {
+  case passkey(PasskeyClaim, publicKey: [UInt8], signature: [UInt8])
+  /// - Parameter publicKey: SubjectPublicKeyInfo in DER.
+  case rsa(publicKey: [UInt8], signature: [UInt8], message: [UInt8])
+
+  /// Takes long.
+  var isValid: Bool {
+    do throws(ProofError) {
+      switch self {
+      case .passkey(let claim, let publicKey, let signature):
+        try claim.verify(signature, by: try COSEKey(publicKey, as: .wellFormed))
+        return true
+      case .rsa(let publicKey, let signature, let message):
+        return try RSAPublicKey(subjectPublicKeyInfo: publicKey).isValidSignature(signature, of: message)
+      }
+    } catch {
+      return false
+    }
   }
 }

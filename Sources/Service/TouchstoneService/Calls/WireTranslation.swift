@@ -114,7 +114,7 @@ extension V1.Binding {
     case .hardwareKeys(let keys):
       credential = .hardwareKey
       protections = keys.map { V1.KeyProtection(rawValue: Int32($0.protection.rawValue)) }
-      keyAlgorithms = keys.map { $0.mlDSA65PublicKey == nil ? .p256 : .p256MlDsa65 }
+      keyAlgorithms = keys.map(V1.KeyAlgorithm.init)
       if keys.contains(where: { $0.attestation != nil }) {
         keyAttestations = keys.map { V1.KeyAttestation($0.attestation) }
       }
@@ -133,6 +133,15 @@ extension V1.Binding {
     }
   }
 
+}
+
+extension V1.KeyAlgorithm {
+  fileprivate init(_ key: HardwareKeyRecord) {
+    switch key.kind {
+    case .p256: self = key.mlDSA65PublicKey == nil ? .p256 : .p256MlDsa65
+    case .rsa: self = .rsa
+    }
+  }
 }
 
 extension PostureTerms {

@@ -62,8 +62,8 @@ extension CallEnding where Answer == AttemptAnswer {
   ) {
     let event = EventDraft.evaluation(
       .refused, policy: terms.policy.name, applicationID: terms.applicationID, subject: subject.value,
-      reason: reason ?? error.reason,
-      factor: terms.proof.factor, transaction: terms.evaluation.transaction, caller: terms.caller, time: moment.now)
+      reason: reason ?? error.reason, factor: terms.proof.factor, form: terms.proof.signatureForm,
+      transaction: terms.evaluation.transaction, caller: terms.caller, time: moment.now)
     let refusal = ThrottledEvent(
       event, answering: error.reason ?? "", about: terms.evaluation.countedName,
       on: terms.nameRequirements(of: subject.value))
@@ -217,7 +217,8 @@ final class DecidedAttempt: Sendable {
     .evaluation(
       EventDraft.EvaluationKind(decision.outcome), policy: terms.policy.name, applicationID: terms.applicationID,
       subject: subject, reason: decision.cause?.auditName, code: decision.laError, factor: terms.proof.factor,
-      isCounted: isLockoutCounted, transaction: terms.evaluation.transaction, tokenID: grant?.singleUseTokenID,
+      form: terms.proof.signatureForm, isCounted: isLockoutCounted, transaction: terms.evaluation.transaction,
+      tokenID: grant?.singleUseTokenID,
       isVouchedByApp: grant != nil && terms.appAssertion != nil,
       hasSignCountBack: grant != nil && hasSignCountBack, caller: terms.caller, time: time)
   }

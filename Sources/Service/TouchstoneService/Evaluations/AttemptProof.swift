@@ -31,13 +31,20 @@ enum AttemptProof: Sendable {
   var profileTouchIDDigest: [UInt8]? {
     if case .profileTouchID(let digest) = self { digest } else { nil }
   }
+
+  /// `nil`: no phone's key signed.
+  var signatureForm: SignatureForm? {
+    if case .key(_, let signature) = self { signature.form } else { nil }
+  }
 }
 
 /// The signature by a binding's key.
 struct KeySignature: Sendable {
-  var p256: [UInt8]
+  /// By ECDSA on P-256, or by RSA.
+  var bytes: [UInt8]
   /// Empty: the key is not hybrid (R48).
   var mlDSA65: [UInt8]
+  var form = SignatureForm.raw
 }
 
 /// The calling service's word that it logged the person in.
@@ -56,12 +63,10 @@ extension Pepper {
 
 extension RequestValidator {
   /// `nil` where something is wrong with it.
-  mutating func proof(
-    _ attempt: V1.SubmitAttemptRequest.Attempt?, of service: TouchstoneService
-  ) -> AttemptProof? {
-    switch attempt {
+  mutating func proof(of request: V1.SubmitAttemptRequest, by service: TouchstoneService) -> AttemptProof? {
+    switch request.attempt {
     case .key(let key):
-      return proof(key)
+      return proof(key, of: request.applicationID, by: service)
     case .profileTouchID(let proof):
       opaque(proof.profileTouchID, "profile_touch_id.profile_touch_id", count: ProfileTouchID.lengths)
       return .profileTouchID(digest: service.pepper.digest(ofProfileTouchID: proof.profileTouchID))
@@ -85,14 +90,18 @@ extension RequestValidator {
     }
   }
 
-  private mutating func proof(_ key: V1.KeyProof) -> AttemptProof? {
+  private mutating func proof(
+    _ key: V1.KeyProof, of applicationID: String, by service: TouchstoneService
+  ) -> AttemptProof? {
     opaque(key.signature, "key.signature", count: Self.signatureBytes)
     guard let factor = Factor(key.factor), factor == .biometry || factor == .deviceOwner else {
       refuse("key.factor", "must be FACTOR_BIOMETRY or FACTOR_DEVICE_OWNER")
       return nil
     }
     if !key.mlDsa65Signature.isEmpty { mlDSA65Signature(key.mlDsa65Signature, "key.ml_dsa_65_signature") }
-    return .key(factor: factor, signature: KeySignature(p256: key.signature, mlDSA65: key.mlDsa65Signature))
+    let form = signatureForm(key.signatureForm, "key.signature_form", of: applicationID, by: service)
+    return .key(
+      factor: factor, signature: KeySignature(bytes: key.signature, mlDSA65: key.mlDsa65Signature, form: form))
   }
 
   mutating func mlDSA65Signature(_ bytes: [UInt8], _ field: String) {

@@ -91,9 +91,13 @@ struct KeyAttempt: AttemptMachine {
     }
     let isWhole = signature.mlDSA65.isEmpty == (key.mlDSA65PublicKey == nil)
     checked = .signature(isWhole: isWhole)
+    let message = signature.form.message(of: terms.signingInput)
+    if key.kind == .rsa {
+      return .verifyApart(.rsa(publicKey: key.publicKey, signature: signature.bytes, message: message))
+    }
     return .verifying { () throws(CryptoError) in
       var check = SignatureCheck(
-        publicKey: try P256PublicKey(bytes: key.publicKey), signature: signature.p256, message: terms.signingInput)
+        publicKey: try P256PublicKey(bytes: key.publicKey), signature: signature.bytes, message: message)
       if isWhole, let otherHalf = key.mlDSA65PublicKey {
         check.otherHalf = SignatureCheck.OtherHalf(
           publicKey: try MLDSA65PublicKey(bytes: otherHalf), signature: signature.mlDSA65)
@@ -128,7 +132,7 @@ struct KeyAttempt: AttemptMachine {
     }
     checked = .assertion
     let clientData = AttemptClientData(
-      signingInput: terms.signingInput, signature: signature.p256, mlDSA65Signature: signature.mlDSA65,
+      signingInput: terms.signingInput, signature: signature.bytes, mlDSA65Signature: signature.mlDSA65,
       posture: offered.posture)
     return .verifying { () throws(CryptoError) in
       SignatureCheck(

@@ -77,7 +77,7 @@ extension TouchstoneService {
     validator.application(request.applicationID)
     validator.opaque(request.evaluation, "evaluation", count: Self.sealedEvaluationBytes)
     let posture = validator.posture(request.posture, isOptional: request.attempt?.isByPasskey == true)
-    let proof = validator.proof(request.attempt, of: self)
+    let proof = validator.proof(of: request, by: self)
     validator.appAssertion(of: request, on: posture.platform)
     try validator.finish()
     let appAssertion = try OfferedAppAssertion(request, of: self)

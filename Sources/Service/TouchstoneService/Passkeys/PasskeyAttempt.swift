@@ -171,7 +171,7 @@ struct PasskeyAttempt: AttemptMachine {
   /// Verifying an ES384 signature costs six times as much as verifying an ES256 signature.
   private func verify(_ claim: PasskeyClaim) -> Step {
     if let passkey = passkey.found?.passkey, passkey.algorithm != Self.es256 {
-      return .verifyApart(PasskeyCheck(claim: claim, publicKey: passkey.publicKey, signature: assertion.signature))
+      return .verifyApart(.passkey(claim, publicKey: passkey.publicKey, signature: assertion.signature))
     }
     return .verifying { () throws(CryptoError) in
       SignatureCheck(
@@ -213,23 +213,6 @@ struct PasskeyAttempt: AttemptMachine {
     guard !assertion.userHandle.isEmpty else { return terms.evaluation.subject != .bearer }
     return terms.issuing.pepper.userHandles(of: binding.profileID, in: binding.applicationID)
       .contains(assertion.userHandle)
-  }
-}
-
-/// The check of a passkey's signature that is not by ES256.
-struct PasskeyCheck: Sendable {
-  let claim: PasskeyClaim
-  let publicKey: [UInt8]
-  let signature: [UInt8]
-
-  /// Takes long.
-  var isValid: Bool {
-    do throws(ProofError) {
-      try claim.verify(signature, by: try COSEKey(publicKey, as: .wellFormed))
-      return true
-    } catch {
-      return false
-    }
   }
 }
 

@@ -37,17 +37,20 @@ extension EventDraft {
   ///   - subject: `nil` if the evaluation could not be opened, so that the person is unknown.
   ///   - reason: a stable word, not a text. It may say more than the caller's answer.
   ///   - code: what the caller was told.
+  ///   - form: what a phone's key signed; `nil`: no key signed.
   ///   - transaction: what is, or was, to be approved.
   ///   - tokenID: of the token that was issued, where its use is an event.
   ///   - isVouchedByApp: whether an App Attest key's assertion was verified.
   ///   - isCounted: of a lockout: whether it counted, and so locked, or was refused while it was locked.
   static func evaluation(
     _ kind: EvaluationKind, policy: String, applicationID: String, subject: Subject?, reason: String? = nil,
-    code: LAErrorCode? = nil, factor: Factor? = nil, isCounted: Bool? = nil, transaction: Transaction? = nil,
-    tokenID: String? = nil, isVouchedByApp: Bool = false, hasSignCountBack: Bool = false, caller: Caller, time: UnixTime
+    code: LAErrorCode? = nil, factor: Factor? = nil, form: SignatureForm? = nil, isCounted: Bool? = nil,
+    transaction: Transaction? = nil, tokenID: String? = nil, isVouchedByApp: Bool = false,
+    hasSignCountBack: Bool = false, caller: Caller, time: UnixTime
   ) -> EventDraft {
     var details = [EventDetail(key: "policy", value: policy)]
     if let factor { details.append(EventDetail(key: "factor", value: factor.settingName)) }
+    if let form = EventDetail(form) { details.append(form) }
     if let reason { details.append(EventDetail(key: "reason", value: reason)) }
     if let code { details.append(EventDetail(key: "la_error", value: "\(code.rawValue)")) }
     if let transaction { details.append(.transaction(transaction.digest)) }
@@ -81,8 +84,8 @@ extension EventDraft {
   }
 
   static func binding(
-    _ kind: BindingKind, _ record: BindingRecord, reason: String? = nil, statedReason: String? = nil,
-    evidence: String? = nil, caller: Caller, time: UnixTime
+    _ kind: BindingKind, _ record: BindingRecord, form: SignatureForm? = nil, reason: String? = nil,
+    statedReason: String? = nil, evidence: String? = nil, caller: Caller, time: UnixTime
   ) -> EventDraft {
     var event = binding(
       kind, applicationID: record.applicationID, profileID: record.profileID, deviceID: record.deviceID,
@@ -90,6 +93,7 @@ extension EventDraft {
       time: time)
     let level = record.credential.proofLevel
     if kind == .created, level > .none { event.details.append(EventDetail(key: "attestation", value: level.name)) }
+    if let form = EventDetail(form) { event.details.append(form) }
     return event
   }
 
@@ -195,6 +199,12 @@ extension EventDetail {
   fileprivate init?(_ key: String, _ value: String?) {
     guard let value else { return nil }
     self.init(key: key, value: value)
+  }
+
+  /// `nil`: the signing input itself was signed, as most keys do, or nothing.
+  fileprivate init?(_ form: SignatureForm?) {
+    guard let form, form != .raw else { return nil }
+    self.init(key: "signature_form", value: form.name)
   }
 
   /// How many like it had no event since the last one.

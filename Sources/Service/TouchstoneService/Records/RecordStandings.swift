@@ -21,6 +21,7 @@ extension BindingRecord {
     case .hardwareKeys(let keys):
       for key in keys {
         standing.keyProtections.insert(key.protection)
+        if key.kind == .rsa { standing.rsaKeys.insert(key.protection) }
         standing.provenKeys[key.protection] = key.attestation?.level ?? .none
         if key.attestation?.isOfListedApp == true { standing.provenKeys.ofListedApps.insert(key.protection) }
       }

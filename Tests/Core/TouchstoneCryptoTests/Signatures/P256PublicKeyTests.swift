@@ -30,23 +30,6 @@ private let fieldPrime = hex("FFFFFFFF00000001000000000000000000000000FFFFFFFFFF
     #expect(error?.message == "public key: PEM; send DER or X9.63")
   }
 
-  @Test func `an RSA key is refused by that name, with the way out`() {
-    let modulus = [0x00] + [UInt8](repeating: 0xc5, count: 256)
-    let pkcs1 = hex("3082010a 02820101") + modulus + hex("0203010001")
-    let info = hex("30820122 300d 06092a864886f70d010101 0500 0382010f00") + pkcs1
-    let pss = hex("30820120 300b 06092a864886f70d01010a 0382010f00") + pkcs1
-    for bytes in [pkcs1, info, pss, Array("-----BEGIN RSA PUBLIC KEY-----\n".utf8)] {
-      let error = #expect(throws: CryptoError.self) { try P256PublicKey(bytes: bytes) }
-      #expect(error?.message.hasPrefix("public key: RSA; make a P-256 key") == true)
-    }
-  }
-
-  @Test(arguments: [[0x30], [0x30, 0x82], [0x30, 0x82, 0x01], [0x30, 0x84, 0x02], [0x30, 0x06, 0x02, 0x01, 0x01]])
-  func `other DER, cut anywhere, is not taken for RSA`(bytes: [UInt8]) {
-    let error = #expect(throws: CryptoError.self) { try P256PublicKey(bytes: bytes) }
-    #expect(error?.message.contains("RSA") == false)
-  }
-
   @Test func `the sign of y tells compressed keys apart`() throws {
     let key = try P256PublicKey(bytes: [0x02] + x)
     #expect(Array(key.x963[1..<33]) == x)

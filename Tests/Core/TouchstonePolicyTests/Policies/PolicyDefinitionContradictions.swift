@@ -111,6 +111,7 @@ struct Contradiction: Sendable, CustomTestStringConvertible {
     Contradiction("key_protection biometry_current_set protects keys of biometry", secret) {
       $0.keyProtection = .value(.biometryCurrentSet)
     },
+    Contradiction("keys has no effect", secret) { $0.keys = .value(.p256) },
     Contradiction("minimum_attestation has no effect", secret) { $0.minimumAttestation = .value(.tee) },
     Contradiction("app_assertion has no effect", secret) { $0.appAssertion = .value(.required) },
     Contradiction("passkeys has no effect", secret) { $0.passkeys = .value(.deviceBound) },

@@ -69,6 +69,7 @@ private struct Author {
     }
     definition.primaryFreshness = optional { $0.seconds(1...3_600) }
     definition.keyProtection = optional { $0.one(of: KeyProtection.allCases) }
+    definition.keys = optional { $0.one(of: PolicyDefinition.Keys.allCases) }
     definition.minimumAttestation = optional { $0.one(of: ProofLevel.allCases) }
     definition.appAssertion = optional { $0.one(of: PolicyDefinition.AppAssertion.allCases) }
     definition.passkeys = optional { $0.one(of: PolicyDefinition.Passkeys.allCases) }

@@ -83,6 +83,7 @@ extension Setting where Value == PolicyDefinition.Rung {
       $0.ladder = .value([.lock(3, 60), .disable(6)])
       $0.primaryFreshness = .value(.seconds(90))
       $0.keyProtection = .value(.biometryCurrentSet)
+      $0.keys = .value(.p256)
       $0.minimumAttestation = .value(.tee)
       $0.appAssertion = .value(.required)
       $0.passkeys = .value(.deviceBound)
@@ -105,6 +106,7 @@ extension Setting where Value == PolicyDefinition.Rung {
     ])
     expected.primaryFreshness = .seconds(90)
     expected.requiredKeyProtection = .biometryCurrentSet
+    expected.requiresP256Keys = true
     expected.minimumAttestation = .tee
     expected.requiresAppAssertion = true
     expected.requiresDeviceBoundPasskeys = true

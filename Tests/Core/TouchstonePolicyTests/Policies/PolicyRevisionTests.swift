@@ -16,6 +16,7 @@ struct PolicyRevisionTests {
     { $0.attemptsPerEvaluation = 2 },
     { $0.failuresBeforeLockout = 4 },
     { $0.requiredKeyProtection = .biometryCurrentSet },
+    { $0.requiresP256Keys = true },
     { $0.minimumAttestation = .app },
     { $0.minimumAttestation = .tee },
     { $0.requiresAppAssertion = true },

@@ -31,6 +31,7 @@ struct ApplicationSectionTests {
           packages: [{name: org.example.shop, signers: ["\(Self.digest)"]}]
           oldest_patch_level: 2025-11-01
           encoding: tolerant
+          text_signatures: true
           passkeys:
             rp_id: example.org
             origins: ["https://example.org"]
@@ -53,6 +54,7 @@ struct ApplicationSectionTests {
       encoding: .tolerant)
     expected.passkeys?.topOrigins = ["https://market.example"]
     expected.passkeys?.signCount = .reported
+    expected.allowsTextSignatures = true
     #expect(try Self.read(file).service.applications == ["shop": expected, "bank": AttestationRequirements()])
   }
 

@@ -37,7 +37,7 @@ struct KeyAttemptTests {
       of: .sample(proof, under: policy, of: .binding("b"), asserting: appAssertion), EnrolmentPolicy())
   }
 
-  private static let signature = KeySignature(p256: Array(repeating: 3, count: 64), mlDSA65: [])
+  private static let signature = KeySignature(bytes: Array(repeating: 3, count: 64), mlDSA65: [])
 
   private func steps(
     of attempt: KeyAttempt, _ events: [AttemptEvent], after delay: Duration = .zero, policies: PolicyBook? = nil
@@ -50,6 +50,25 @@ struct KeyAttemptTests {
     #expect(
       steps(of: attempt(), [.read(subject()), .verified(true), .committed])
         == ["read", "verify", "commit evaluation.succeeded", "answer succeeded"])
+  }
+
+  /// The kind of the stored key decides, and the form that the proof names (R31, R33).
+  @Test func anRSAKeyIsVerifiedApart() throws {
+    let rsa = subject {
+      $0.credential = .hardwareKeys([HardwareKeyRecord(.rsa, publicKey: [1], protection: .biometryCurrentSet)])
+    }
+    for form in SignatureForm.allCases {
+      let proof = AttemptProof.key(
+        factor: .biometry, signature: KeySignature(bytes: [2], mlDSA65: [], form: form))
+      var attempt = attempt(proof)
+      let moment = Moment(now: AttemptTerms.sampleNow, policies: PolicyBook([Self.policy]))
+      guard case .verifyApart(.rsa(let key, let signature, let message)) = attempt.read(rsa, at: moment) else {
+        Issue.record("an RSA key is verified apart")
+        continue
+      }
+      #expect((key, signature) == ([1], [2]))
+      #expect(message == form.message(of: attempt.terms.signingInput))
+    }
   }
 
   @Test func aWrongSignatureCounts() {

@@ -42,11 +42,12 @@ extension AttemptTerms {
   /// An evaluation of the policy that expires two minutes after `sampleNow`, on a healthy iPhone.
   static func sample(
     _ proof: AttemptProof, under policy: EvaluationPolicy, of subject: EvaluationSubject,
+    in application: String = Sample.application, challenge: [UInt8] = Array(repeating: 1, count: 32),
     asserting appAssertion: OfferedAppAssertion? = nil, pepper: Pepper = KeyRing.ephemeral().pepper
   ) -> AttemptTerms {
     let entry = PolicyBook([policy])[policy.name]!
     let evaluation = SealedEvaluation(
-      key: sampleKey, challenge: Array(repeating: 1, count: 32), policyName: policy.name,
+      key: sampleKey, challenge: challenge, policyName: policy.name,
       policyRevision: entry.revision, subject: subject, transaction: nil,
       prompt: Prompt(localizedReason: "Log in", titles: .init(fallback: nil, cancel: nil)))
     let issuing = TokenIssuing(
@@ -57,7 +58,7 @@ extension AttemptTerms {
     (posture.biometryType, posture.isBiometryAvailable, posture.isBiometryEnrolled) = (.touchID, true, true)
     posture.domainState = [1, 2, 3]
     return AttemptTerms(
-      applicationID: Sample.application, caller: .local, entry: entry, evaluation: evaluation, proof: proof,
+      applicationID: application, caller: .local, entry: entry, evaluation: evaluation, proof: proof,
       posture: posture, deviceModel: "", appAssertion: appAssertion, issuing: issuing)
   }
 }

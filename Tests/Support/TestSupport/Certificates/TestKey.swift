@@ -20,7 +20,7 @@ public final class TestKey: @unchecked Sendable {
   private static let rsa2048 = TestKey(.rsa2048)
   private static let rsa1024 = TestKey(.rsa1024)
 
-  static func make(_ kind: Kind) -> TestKey {
+  public static func make(_ kind: Kind) -> TestKey {
     switch kind {
     case .rsa2048: rsa2048
     case .rsa1024: rsa1024
@@ -28,7 +28,8 @@ public final class TestKey: @unchecked Sendable {
     }
   }
 
-  private init(_ kind: Kind) {
+  /// A new one, also of RSA.
+  public init(_ kind: Kind) {
     self.kind = kind
     switch kind {
     case .p256: pointer = Self.generate("EC") { EVP_PKEY_CTX_set_group_name($0, "P-256") }
@@ -48,6 +49,29 @@ public final class TestKey: @unchecked Sendable {
     case .p256, .rsa2048, .rsa1024: EVP_sha256()
     case .ed25519: nil
     }
+  }
+
+  /// In DER.
+  public var subjectPublicKeyInfo: [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: Int(i2d_PUBKEY(pointer, nil)))
+    bytes.withUnsafeMutableBufferPointer { buffer in
+      var next = buffer.baseAddress
+      i2d_PUBKEY(pointer, &next)
+    }
+    return bytes
+  }
+
+  /// By PKCS #1 v1.5, or as the kind of key signs otherwise.
+  public func sign(_ message: [UInt8]) -> [UInt8] {
+    let context = EVP_MD_CTX_new()!
+    defer { EVP_MD_CTX_free(context) }
+    var signature = [UInt8](repeating: 0, count: Int(EVP_PKEY_get_size(pointer)))
+    var count = signature.count
+    let isSigned =
+      EVP_DigestSignInit(context, nil, digest, nil, pointer) == 1
+      && EVP_DigestSign(context, &signature, &count, message, message.count) == 1
+    precondition(isSigned, "a key signs")
+    return Array(signature.prefix(count))
   }
 
   var scalar: [UInt8] {

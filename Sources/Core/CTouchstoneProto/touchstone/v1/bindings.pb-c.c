@@ -1054,7 +1054,7 @@ const ProtobufCMessageDescriptor touchstone__v1__primary_authentication__descrip
   (ProtobufCMessageInit) touchstone__v1__primary_authentication__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__hardware_key__field_descriptors[6] =
+static const ProtobufCFieldDescriptor touchstone__v1__hardware_key__field_descriptors[7] =
 {
   {
     "public_key",
@@ -1128,6 +1128,18 @@ static const ProtobufCFieldDescriptor touchstone__v1__hardware_key__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "signature_form",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__HardwareKey, signature_form),
+    &touchstone__v1__signature_form__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__hardware_key__field_indices_by_name[] = {
   3,   /* field[3] = certificate_chain */
@@ -1136,11 +1148,12 @@ static const unsigned touchstone__v1__hardware_key__field_indices_by_name[] = {
   1,   /* field[1] = protection */
   0,   /* field[0] = public_key */
   2,   /* field[2] = signature */
+  6,   /* field[6] = signature_form */
 };
 static const ProtobufCIntRange touchstone__v1__hardware_key__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__hardware_key__descriptor =
 {
@@ -1150,7 +1163,7 @@ const ProtobufCMessageDescriptor touchstone__v1__hardware_key__descriptor =
   "Touchstone__V1__HardwareKey",
   "touchstone.v1",
   sizeof(Touchstone__V1__HardwareKey),
-  6,
+  7,
   touchstone__v1__hardware_key__field_descriptors,
   touchstone__v1__hardware_key__field_indices_by_name,
   1,  touchstone__v1__hardware_key__number_ranges,
@@ -2891,19 +2904,21 @@ const ProtobufCEnumDescriptor touchstone__v1__credential_kind__descriptor =
   touchstone__v1__credential_kind__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue touchstone__v1__key_algorithm__enum_values_by_number[3] =
+static const ProtobufCEnumValue touchstone__v1__key_algorithm__enum_values_by_number[4] =
 {
   { "KEY_ALGORITHM_UNSPECIFIED", "TOUCHSTONE__V1__KEY_ALGORITHM__KEY_ALGORITHM_UNSPECIFIED", 0 },
   { "KEY_ALGORITHM_P256", "TOUCHSTONE__V1__KEY_ALGORITHM__KEY_ALGORITHM_P256", 1 },
   { "KEY_ALGORITHM_P256_ML_DSA_65", "TOUCHSTONE__V1__KEY_ALGORITHM__KEY_ALGORITHM_P256_ML_DSA_65", 2 },
+  { "KEY_ALGORITHM_RSA", "TOUCHSTONE__V1__KEY_ALGORITHM__KEY_ALGORITHM_RSA", 3 },
 };
 static const ProtobufCIntRange touchstone__v1__key_algorithm__value_ranges[] = {
-{0, 0},{0, 3}
+{0, 0},{0, 4}
 };
-static const ProtobufCEnumValueIndex touchstone__v1__key_algorithm__enum_values_by_name[3] =
+static const ProtobufCEnumValueIndex touchstone__v1__key_algorithm__enum_values_by_name[4] =
 {
   { "KEY_ALGORITHM_P256", 1 },
   { "KEY_ALGORITHM_P256_ML_DSA_65", 2 },
+  { "KEY_ALGORITHM_RSA", 3 },
   { "KEY_ALGORITHM_UNSPECIFIED", 0 },
 };
 const ProtobufCEnumDescriptor touchstone__v1__key_algorithm__descriptor =
@@ -2913,9 +2928,9 @@ const ProtobufCEnumDescriptor touchstone__v1__key_algorithm__descriptor =
   "KeyAlgorithm",
   "Touchstone__V1__KeyAlgorithm",
   "touchstone.v1",
-  3,
+  4,
   touchstone__v1__key_algorithm__enum_values_by_number,
-  3,
+  4,
   touchstone__v1__key_algorithm__enum_values_by_name,
   1,
   touchstone__v1__key_algorithm__value_ranges,

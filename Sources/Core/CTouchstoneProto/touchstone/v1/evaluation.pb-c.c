@@ -1115,7 +1115,7 @@ const ProtobufCMessageDescriptor touchstone__v1__begin_evaluation_response__desc
   (ProtobufCMessageInit) touchstone__v1__begin_evaluation_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__key_proof__field_descriptors[3] =
+static const ProtobufCFieldDescriptor touchstone__v1__key_proof__field_descriptors[4] =
 {
   {
     "signature",
@@ -1153,16 +1153,29 @@ static const ProtobufCFieldDescriptor touchstone__v1__key_proof__field_descripto
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "signature_form",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__KeyProof, signature_form),
+    &touchstone__v1__signature_form__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__key_proof__field_indices_by_name[] = {
   1,   /* field[1] = factor */
   2,   /* field[2] = ml_dsa_65_signature */
   0,   /* field[0] = signature */
+  3,   /* field[3] = signature_form */
 };
 static const ProtobufCIntRange touchstone__v1__key_proof__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__key_proof__descriptor =
 {
@@ -1172,7 +1185,7 @@ const ProtobufCMessageDescriptor touchstone__v1__key_proof__descriptor =
   "Touchstone__V1__KeyProof",
   "touchstone.v1",
   sizeof(Touchstone__V1__KeyProof),
-  3,
+  4,
   touchstone__v1__key_proof__field_descriptors,
   touchstone__v1__key_proof__field_indices_by_name,
   1,  touchstone__v1__key_proof__number_ranges,

@@ -1119,6 +1119,36 @@ const ProtobufCEnumDescriptor touchstone__v1__factor__descriptor =
   touchstone__v1__factor__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
+static const ProtobufCEnumValue touchstone__v1__signature_form__enum_values_by_number[3] =
+{
+  { "SIGNATURE_FORM_UNSPECIFIED", "TOUCHSTONE__V1__SIGNATURE_FORM__SIGNATURE_FORM_UNSPECIFIED", 0 },
+  { "SIGNATURE_FORM_RAW", "TOUCHSTONE__V1__SIGNATURE_FORM__SIGNATURE_FORM_RAW", 1 },
+  { "SIGNATURE_FORM_BASE64URL_TEXT", "TOUCHSTONE__V1__SIGNATURE_FORM__SIGNATURE_FORM_BASE64URL_TEXT", 2 },
+};
+static const ProtobufCIntRange touchstone__v1__signature_form__value_ranges[] = {
+{0, 0},{0, 3}
+};
+static const ProtobufCEnumValueIndex touchstone__v1__signature_form__enum_values_by_name[3] =
+{
+  { "SIGNATURE_FORM_BASE64URL_TEXT", 2 },
+  { "SIGNATURE_FORM_RAW", 1 },
+  { "SIGNATURE_FORM_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor touchstone__v1__signature_form__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "touchstone.v1.SignatureForm",
+  "SignatureForm",
+  "Touchstone__V1__SignatureForm",
+  "touchstone.v1",
+  3,
+  touchstone__v1__signature_form__enum_values_by_number,
+  3,
+  touchstone__v1__signature_form__enum_values_by_name,
+  1,
+  touchstone__v1__signature_form__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
 static const ProtobufCEnumValue touchstone__v1__laerror__enum_values_by_number[16] =
 {
   { "LA_ERROR_NOT_INTERACTIVE", "TOUCHSTONE__V1__LAERROR__LA_ERROR_NOT_INTERACTIVE", -1004 },

@@ -29,6 +29,7 @@ extension V1.HardwareKey: MappedMessage {
     mapper.repeated(&value.certificateChain, &c.certificate_chain, &c.n_certificate_chain)
     mapper.field(&value.mlDsa65PublicKey, &c.ml_dsa_65_public_key)
     mapper.field(&value.mlDsa65Signature, &c.ml_dsa_65_signature)
+    mapper.field(&value.signatureForm, &c.signature_form)
   }
 }
 

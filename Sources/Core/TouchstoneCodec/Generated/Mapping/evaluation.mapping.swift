@@ -86,6 +86,7 @@ extension V1.KeyProof: MappedMessage {
     mapper.field(&value.signature, &c.signature)
     mapper.field(&value.factor, &c.factor)
     mapper.field(&value.mlDsa65Signature, &c.ml_dsa_65_signature)
+    mapper.field(&value.signatureForm, &c.signature_form)
   }
 }
 

@@ -50,6 +50,8 @@ extension V1 {
     public static let p256 = Self(rawValue: 1)
     /// The same, and ML-DSA-65: a hybrid key.
     public static let p256MlDsa65 = Self(rawValue: 2)
+    /// RSASSA-PKCS1-v1_5 with SHA-256, 2,048 to 4,096 bits.
+    public static let rsa = Self(rawValue: 3)
   }
 
   /// How the calling service authenticated the person itself before this call.
@@ -67,11 +69,13 @@ extension V1 {
   }
 
   public struct HardwareKey: WireMessage {
-    /// P-256: X9.63 uncompressed (65 bytes), compressed (33), or SubjectPublicKeyInfo DER. Not PEM, not RSA.
+    /// P-256: X9.63 uncompressed (65 bytes), compressed (33), or SubjectPublicKeyInfo DER. RSA of 2,048 to 4,096 bits, with the exponent
+    /// 65537: SubjectPublicKeyInfo DER. Not PEM, not PKCS #1.
     public var publicKey: [UInt8]
     /// Required. Keys of BIOMETRY_CURRENT_SET and BIOMETRY_ANY serve FACTOR_BIOMETRY, the others FACTOR_DEVICE_OWNER.
     public var protection: KeyProtection
-    /// This key's signature over the ticket's `signingInput`, as proof of possession.
+    /// This key's signature over the ticket's `signingInput`, as proof of possession, as KeyProof.signature. By an RSA key it has as many
+    /// bytes as the modulus.
     public var signature: [UInt8]
     /// Android: the key's certificates in DER, leaf first, as KeyStore.getCertificateChain returns them; at most 8, of 1 to 16,384
     /// bytes. The key was made with setAttestationChallenge(SHA-256 of `signingInput`). Empty: nobody vouches for the key.
@@ -81,10 +85,13 @@ extension V1 {
     public var mlDsa65PublicKey: [UInt8]
     /// The ML-DSA-65 key's signature over `signingInput`, 3,309 bytes, with an empty context. Present if and only if the key is.
     public var mlDsa65Signature: [UInt8]
+    /// What this key's signatures here are over. Attempts name theirs.
+    public var signatureForm: SignatureForm
 
     public init(
       publicKey: [UInt8] = [], protection: KeyProtection = .unspecified, signature: [UInt8] = [],
-      certificateChain: [[UInt8]] = [], mlDsa65PublicKey: [UInt8] = [], mlDsa65Signature: [UInt8] = []
+      certificateChain: [[UInt8]] = [], mlDsa65PublicKey: [UInt8] = [], mlDsa65Signature: [UInt8] = [],
+      signatureForm: SignatureForm = .unspecified
     ) {
       self.publicKey = publicKey
       self.protection = protection
@@ -92,6 +99,7 @@ extension V1 {
       self.certificateChain = certificateChain
       self.mlDsa65PublicKey = mlDsa65PublicKey
       self.mlDsa65Signature = mlDsa65Signature
+      self.signatureForm = signatureForm
     }
   }
 

@@ -154,8 +154,8 @@ extension V1 {
     /// Opaque; send it back with every attempt. Valid for this caller, this application and this revision of the policy. If the
     /// evaluation is denied, this, `signingInput` and `expiresAt` are empty.
     public var evaluation: [UInt8]
-    /// The exact bytes for the device's key to sign (ECDSA P-256 over SHA-256): a challenge of 32 random bytes, and the content
-    /// that the signature approves.
+    /// The exact bytes for the device's key to sign (KeyProof.signature has the algorithms): a challenge of 32 random bytes, and the
+    /// content that the signature approves.
     public var signingInput: [UInt8]
     /// In two minutes (default).
     public var expiresAt: Timestamp?
@@ -191,19 +191,25 @@ extension V1 {
   }
 
   public struct KeyProof: WireMessage {
-    /// ECDSA P-256 over SHA-256 of `signingInput`: DER, or r||s in 64 bytes. 8 to 72 bytes. Bytes that are not a
-    /// signature count as a wrong one.
+    /// Over SHA-256 of `signingInput`: ECDSA P-256 in DER, or r||s in 64 bytes; by an RSA key PKCS #1 v1.5. 8 to 512 bytes. Bytes that are
+    /// not a signature count as a wrong one.
     public var signature: [UInt8]
     /// FACTOR_BIOMETRY or FACTOR_DEVICE_OWNER, required: says which of the binding's keys signed.
     public var factor: Factor
     /// For a hybrid key: the ML-DSA-65 key's signature over `signingInput`, too, 3,309 bytes. Without it, or with it where the key is
     /// not hybrid, the attempt is wrong.
     public var mlDsa65Signature: [UInt8]
+    /// What the signatures are over. A signature over the other form counts as a wrong one.
+    public var signatureForm: SignatureForm
 
-    public init(signature: [UInt8] = [], factor: Factor = .unspecified, mlDsa65Signature: [UInt8] = []) {
+    public init(
+      signature: [UInt8] = [], factor: Factor = .unspecified, mlDsa65Signature: [UInt8] = [],
+      signatureForm: SignatureForm = .unspecified
+    ) {
       self.signature = signature
       self.factor = factor
       self.mlDsa65Signature = mlDsa65Signature
+      self.signatureForm = signatureForm
     }
   }
 

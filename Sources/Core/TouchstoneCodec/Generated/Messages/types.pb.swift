@@ -59,6 +59,21 @@ extension V1 {
     public static let primary = Self(rawValue: 6)
   }
 
+  /// The bytes that a phone's key signs. The service verifies the form that is named, and no other.
+  public struct SignatureForm: OpenEnum {
+    public let rawValue: Int32
+
+    public init(rawValue: Int32) {
+      self.rawValue = rawValue
+    }
+
+    /// `signingInput` itself.
+    public static let raw = Self(rawValue: 1)
+    /// The text of `signingInput` in base64url without padding (RFC 4648, section 5), for wrappers that sign UTF-8 alone. Refused unless
+    /// the application's configuration has text_signatures: true.
+    public static let base64URLText = Self(rawValue: 2)
+  }
+
   /// LocalAuthentication's own codes with their numbers, so that a device can send `error.code` unchanged.
   public struct LAError: OpenEnum {
     public let rawValue: Int32
@@ -316,6 +331,8 @@ extension V1 {
     /// "app_assertion", for evaluation.succeeded: "verified" if the app vouched for the attempt by App Attest.
     /// "sign_count", for evaluation.succeeded: "not_grown" if a passkey's sign count went back or stayed, and the setting sign_count
     /// reports that.
+    /// "signature_form", for binding.created and for attempts by a key: "base64url_text" if the signatures are over the text of
+    /// `signingInput`. Without this detail they are over `signingInput` itself.
     /// "counted", for evaluation.locked_out: "yes" for the attempt that locked, "no" for those during the lock.
     /// For profile.erased, at most 64 events each: "erased_events", their number; "erased_sequences", their sequences in decimal with
     /// commas between them; "erased_digests", the first 16 bytes of each former content's digest, in hexadecimal and in the same order.

@@ -80,7 +80,11 @@ typedef enum _Touchstone__V1__KeyAlgorithm {
   /*
    * The same, and ML-DSA-65: a hybrid key.
    */
-  TOUCHSTONE__V1__KEY_ALGORITHM__KEY_ALGORITHM_P256_ML_DSA_65 = 2
+  TOUCHSTONE__V1__KEY_ALGORITHM__KEY_ALGORITHM_P256_ML_DSA_65 = 2,
+  /*
+   * RSASSA-PKCS1-v1_5 with SHA-256, 2,048 to 4,096 bits.
+   */
+  TOUCHSTONE__V1__KEY_ALGORITHM__KEY_ALGORITHM_RSA = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(TOUCHSTONE__V1__KEY_ALGORITHM)
 } Touchstone__V1__KeyAlgorithm;
 
@@ -111,7 +115,8 @@ struct  Touchstone__V1__HardwareKey
 {
   ProtobufCMessage base;
   /*
-   * P-256: X9.63 uncompressed (65 bytes), compressed (33), or SubjectPublicKeyInfo DER. Not PEM, not RSA.
+   * P-256: X9.63 uncompressed (65 bytes), compressed (33), or SubjectPublicKeyInfo DER. RSA of 2,048 to 4,096 bits, with the exponent
+   * 65537: SubjectPublicKeyInfo DER. Not PEM, not PKCS #1.
    */
   ProtobufCBinaryData public_key;
   /*
@@ -119,7 +124,8 @@ struct  Touchstone__V1__HardwareKey
    */
   Touchstone__V1__KeyProtection protection;
   /*
-   * This key's signature over the ticket's signing_input, as proof of possession.
+   * This key's signature over the ticket's signing_input, as proof of possession, as KeyProof.signature. By an RSA key it has as many
+   * bytes as the modulus.
    */
   ProtobufCBinaryData signature;
   /*
@@ -137,10 +143,14 @@ struct  Touchstone__V1__HardwareKey
    * The ML-DSA-65 key's signature over signing_input, 3,309 bytes, with an empty context. Present if and only if the key is.
    */
   ProtobufCBinaryData ml_dsa_65_signature;
+  /*
+   * What this key's signatures here are over. Attempts name theirs.
+   */
+  Touchstone__V1__SignatureForm signature_form;
 };
 #define TOUCHSTONE__V1__HARDWARE_KEY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__hardware_key__descriptor) \
-    , {0,NULL}, TOUCHSTONE__V1__KEY_PROTECTION__KEY_PROTECTION_UNSPECIFIED, {0,NULL}, 0,NULL, {0,NULL}, {0,NULL} }
+    , {0,NULL}, TOUCHSTONE__V1__KEY_PROTECTION__KEY_PROTECTION_UNSPECIFIED, {0,NULL}, 0,NULL, {0,NULL}, {0,NULL}, TOUCHSTONE__V1__SIGNATURE_FORM__SIGNATURE_FORM_UNSPECIFIED }
 
 
 /*

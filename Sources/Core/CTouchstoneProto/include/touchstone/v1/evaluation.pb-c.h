@@ -223,8 +223,8 @@ struct  Touchstone__V1__BeginEvaluationResponse
    */
   ProtobufCBinaryData evaluation;
   /*
-   * The exact bytes for the device's key to sign (ECDSA P-256 over SHA-256): a challenge of 32 random bytes, and the content
-   * that the signature approves.
+   * The exact bytes for the device's key to sign (KeyProof.signature has the algorithms): a challenge of 32 random bytes, and the
+   * content that the signature approves.
    */
   ProtobufCBinaryData signing_input;
   /*
@@ -264,8 +264,8 @@ struct  Touchstone__V1__KeyProof
 {
   ProtobufCMessage base;
   /*
-   * ECDSA P-256 over SHA-256 of signing_input: DER, or r||s in 64 bytes. 8 to 72 bytes. Bytes that are not a
-   * signature count as a wrong one.
+   * Over SHA-256 of signing_input: ECDSA P-256 in DER, or r||s in 64 bytes; by an RSA key PKCS #1 v1.5. 8 to 512 bytes. Bytes that are
+   * not a signature count as a wrong one.
    */
   ProtobufCBinaryData signature;
   /*
@@ -277,10 +277,14 @@ struct  Touchstone__V1__KeyProof
    * not hybrid, the attempt is wrong.
    */
   ProtobufCBinaryData ml_dsa_65_signature;
+  /*
+   * What the signatures are over. A signature over the other form counts as a wrong one.
+   */
+  Touchstone__V1__SignatureForm signature_form;
 };
 #define TOUCHSTONE__V1__KEY_PROOF__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__key_proof__descriptor) \
-    , {0,NULL}, TOUCHSTONE__V1__FACTOR__FACTOR_UNSPECIFIED, {0,NULL} }
+    , {0,NULL}, TOUCHSTONE__V1__FACTOR__FACTOR_UNSPECIFIED, {0,NULL}, TOUCHSTONE__V1__SIGNATURE_FORM__SIGNATURE_FORM_UNSPECIFIED }
 
 
 /*

@@ -101,6 +101,25 @@ typedef enum _Touchstone__V1__Factor {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(TOUCHSTONE__V1__FACTOR)
 } Touchstone__V1__Factor;
 /*
+ * The bytes that a phone's key signs. The service verifies the form that is named, and no other.
+ */
+typedef enum _Touchstone__V1__SignatureForm {
+  /*
+   * As RAW.
+   */
+  TOUCHSTONE__V1__SIGNATURE_FORM__SIGNATURE_FORM_UNSPECIFIED = 0,
+  /*
+   * signing_input itself.
+   */
+  TOUCHSTONE__V1__SIGNATURE_FORM__SIGNATURE_FORM_RAW = 1,
+  /*
+   * The text of signing_input in base64url without padding (RFC 4648, section 5), for wrappers that sign UTF-8 alone. Refused unless
+   * the application's configuration has text_signatures: true.
+   */
+  TOUCHSTONE__V1__SIGNATURE_FORM__SIGNATURE_FORM_BASE64URL_TEXT = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(TOUCHSTONE__V1__SIGNATURE_FORM)
+} Touchstone__V1__SignatureForm;
+/*
  * LocalAuthentication's own codes with their numbers, so that a device can send `error.code` unchanged.
  */
 typedef enum _Touchstone__V1__LAError {
@@ -404,6 +423,8 @@ struct  Touchstone__V1__Event
    * "app_assertion", for evaluation.succeeded: "verified" if the app vouched for the attempt by App Attest.
    * "sign_count", for evaluation.succeeded: "not_grown" if a passkey's sign count went back or stayed, and the setting sign_count
    * reports that.
+   * "signature_form", for binding.created and for attempts by a key: "base64url_text" if the signatures are over the text of
+   * signing_input. Without this detail they are over signing_input itself.
    * "counted", for evaluation.locked_out: "yes" for the attempt that locked, "no" for those during the lock.
    * For profile.erased, at most 64 events each: "erased_events", their number; "erased_sequences", their sequences in decimal with
    * commas between them; "erased_digests", the first 16 bytes of each former content's digest, in hexadecimal and in the same order.
@@ -594,6 +615,7 @@ typedef void (*Touchstone__V1__Event_Closure)
 extern const ProtobufCEnumDescriptor    touchstone__v1__biometry_type__descriptor;
 extern const ProtobufCEnumDescriptor    touchstone__v1__attestation_level__descriptor;
 extern const ProtobufCEnumDescriptor    touchstone__v1__factor__descriptor;
+extern const ProtobufCEnumDescriptor    touchstone__v1__signature_form__descriptor;
 extern const ProtobufCEnumDescriptor    touchstone__v1__laerror__descriptor;
 extern const ProtobufCEnumDescriptor    touchstone__v1__domain_state_verdict__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__device_posture__descriptor;

@@ -1,0 +1,360 @@
+package touchstone.kit;
+
+import static touchstone.kit.Runner.check;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What the kit does with a phone and a backend, of which either may lie. */
+final class TouchIDTest {
+  private static final Transaction COFFEE = new Transaction("3.20", "EUR", "Coffee Bar", "order-1");
+  private static final String FINGER = "FACTOR_BIOMETRY";
+  private static final String OWNER = "FACTOR_DEVICE_OWNER";
+
+  private final SimulatedPhone phone = new SimulatedPhone();
+  private final ScriptedBackend backend = new ScriptedBackend();
+  private final TouchID touchID = new TouchID("shop", backend, phone, phone);
+
+  /** Answers as the service would, but for what a test changes. */
+  private static final class ScriptedBackend implements Backend {
+    String application = "shop";
+    String binding = "b1";
+    String profile = "anna";
+    Transaction signed;
+    Answer begun = new Answer();
+    final List<Answer> answers = new ArrayList<>();
+    final List<Proof> proofs = new ArrayList<>();
+    final List<BoundKey> bound = new ArrayList<>();
+    final List<Posture> postures = new ArrayList<>();
+    IOException failure;
+    IOException reportFailure;
+    String device;
+    String revoked;
+    boolean replaced;
+
+    ScriptedBackend() {
+      begun.factors = List.of(FINGER, OWNER);
+      begun.localizedReason = "Log in";
+    }
+
+    @Override
+    public Answer beginBinding(String deviceId, Posture posture) {
+      device = deviceId;
+      Answer ticket = new Answer();
+      ticket.signingInput = fields("touchstone binding v1", "c".repeat(32), application, profile, deviceId);
+      return ticket;
+    }
+
+    @Override
+    public Answer completeBinding(byte[] handle, List<BoundKey> keys, Posture posture, boolean replaceExisting) throws IOException {
+      replaced = replaceExisting;
+      if (failure != null) {
+        throw failure;
+      }
+      byte[] input = fields("touchstone binding v1", "c".repeat(32), application, profile, device);
+      for (BoundKey key : keys) {
+        Signatures.verify(PhoneKey.read(key.publicKey), input, key.signature);
+      }
+      bound.clear();
+      bound.addAll(keys);
+      Answer answer = new Answer();
+      answer.bindingId = "b1";
+      return answer;
+    }
+
+    byte[] input(String policy) {
+      byte[] transaction = signed == null ? new byte[0] : fields(
+          "touchstone transaction v1", signed.amount, signed.currency, signed.payee, signed.reference);
+      byte[] head = fields("touchstone evaluation v1", "c".repeat(32), application, binding, policy, signed == null ? "\1" : "\2");
+      byte[] last = Fields.write(transaction);
+      byte[] whole = java.util.Arrays.copyOf(head, head.length + last.length);
+      System.arraycopy(last, 0, whole, head.length, last.length);
+      return whole;
+    }
+
+    @Override
+    public Answer beginEvaluation(String policy, String bindingId, Posture posture, Transaction transaction) throws IOException {
+      if (failure != null) {
+        throw failure;
+      }
+      begun.signingInput = input(policy);
+      return begun;
+    }
+
+    @Override
+    public Answer submitAttempt(byte[] handle, Proof proof, Posture posture) throws IOException {
+      if (reportFailure != null) {
+        throw reportFailure;
+      }
+      proofs.add(proof);
+      postures.add(posture);
+      if (!answers.isEmpty()) {
+        return answers.remove(0);
+      }
+      Answer answer = new Answer();
+      answer.outcome = "OUTCOME_SUCCEEDED";
+      answer.token = "token";
+      return answer;
+    }
+
+    @Override
+    public void revokeBinding(String bindingId) {
+      revoked = bindingId;
+    }
+
+    private static byte[] fields(String... texts) {
+      byte[][] fields = new byte[texts.length][];
+      for (int i = 0; i < texts.length; i++) {
+        fields[i] = texts[i].getBytes(StandardCharsets.UTF_8);
+      }
+      return Fields.write(fields);
+    }
+  }
+
+  private static Answer answer(String outcome, int laError, String... nextFactors) {
+    Answer answer = new Answer();
+    answer.outcome = "OUTCOME_" + outcome;
+    answer.laError = laError;
+    answer.nextFactors = List.of(nextFactors);
+    return answer;
+  }
+
+  private void enable() throws IOException {
+    check("done", touchID.enable("anna", "Set up").step, "enable");
+    phone.shown.clear();
+  }
+
+  void testAPhoneBindsTwoKeysAndLogsIn() throws IOException {
+    check("not-enabled", touchID.status("anna").status, "before");
+    enable();
+    check(2, backend.bound.size(), "keys");
+    check("KEY_PROTECTION_DEVICE_PASSCODE", backend.bound.get(1).protection, "protection");
+    check("ready", touchID.status("anna").status, "status");
+    check("other-profile", touchID.status("bob").status, "another person's status");
+    NextStep next = touchID.login();
+    check("done token", next.step + " " + next.answer.token, "login");
+    Signatures.verify(PhoneKey.read(backend.bound.get(0).publicKey), backend.input("login"), backend.proofs.get(0).signature);
+    check("Log in", phone.shown.get(0).title, "title");
+    check("Cancel", phone.shown.get(0).button, "button");
+  }
+
+  void testAPaymentIsShownAsItIsSigned() throws IOException {
+    enable();
+    backend.signed = COFFEE;
+    check("done", touchID.pay(COFFEE).step, "pay");
+    Phone.Request request = phone.shown.get(0);
+    check("3.20 EUR, Coffee Bar; order-1; true", request.title + "; " + request.subtitle + "; " + request.isConfirmationRequired, "prompt");
+  }
+
+  void testALyingBackendGetsNoSignature() throws IOException {
+    enable();
+    String[][] lies = {{"bank", "b1", "other-application"}, {"shop", "b2", "other-binding"}};
+    for (String[] lie : lies) {
+      backend.application = lie[0];
+      backend.binding = lie[1];
+      check(lie[2], touchID.login().refusal.getCode(), lie[2]);
+    }
+    backend.application = "shop";
+    backend.binding = "b1";
+    check("not-a-payment", touchID.pay(COFFEE).refusal.getCode(), "a login in place of a payment");
+    backend.signed = new Transaction("32.00", "EUR", "Coffee Bar", "order-1");
+    check("other-transaction", touchID.pay(COFFEE).refusal.getCode(), "another amount");
+    check("transaction-not-shown", touchID.login().refusal.getCode(), "a payment in place of a login");
+    check(0, backend.proofs.size(), "signatures");
+    check(0, phone.shown.size(), "prompts");
+  }
+
+  void testATicketOfAnotherPersonBindsNothing() throws IOException {
+    backend.profile = "mallory";
+    NextStep next = touchID.enable("anna", "Set up");
+    check("stop other-profile", next.step + " " + next.refusal.getCode(), "enable");
+    check("not-enabled []", touchID.status("anna").status + " " + touchID.status("anna").forget, "status");
+  }
+
+  void testAFailedBindingLeavesThePresentOne() throws IOException {
+    enable();
+    backend.failure = new Backend.CallFailed("UNAVAILABLE", "", 2.5);
+    NextStep next = touchID.enable("anna", "Set up");
+    check("wait 3", next.step + " " + next.seconds, "enable");
+    backend.failure = new IOException("no network");
+    try {
+      touchID.enable("anna", "Set up");
+      throw new AssertionError("no IOException");
+    } catch (IOException expected) {
+      check("no network", expected.getMessage(), "error");
+    }
+    backend.failure = null;
+    phone.person.add("10");
+    check("stay", touchID.enable("anna", "Set up").step, "canceled");
+    check("ready", touchID.status("anna").status, "status");
+    check("done", touchID.login().step, "login by the present keys");
+  }
+
+  void testWrongFingersAreReportedWhileThePromptStays() throws IOException {
+    enable();
+    phone.person.addAll(List.of("wrong", "wrong", "touch"));
+    backend.answers.add(answer("TRY_AGAIN", -1, FINGER));
+    backend.answers.add(answer("TRY_AGAIN", -1, FINGER));
+    check("done", touchID.login().step, "login");
+    check(-1, backend.proofs.get(0).laError, "report");
+    check(3, backend.proofs.size(), "attempts");
+    check(1, phone.shown.size(), "prompts");
+    check(0, phone.closed, "closed");
+  }
+
+  void testALockoutGoesOnWithThePhonesPasscode() throws IOException {
+    enable();
+    phone.person.addAll(List.of("7", "touch"));
+    backend.answers.add(answer("LOCKED_OUT", -8, OWNER));
+    check("done", touchID.login().step, "login");
+    check(-8, backend.proofs.get(0).laError, "report");
+    check(true, backend.postures.get(0).biometryLockedOut, "locked out after the lockout");
+    check(OWNER, backend.proofs.get(1).factor, "factor");
+    check(null, phone.shown.get(1).button, "no negative button beside the phone's passcode");
+    touchID.login();
+    check(false, backend.postures.get(2).biometryLockedOut, "locked out after a success");
+  }
+
+  void testAWrongFingerThatEndsThePromptClosesIt() throws IOException {
+    enable();
+    phone.person.addAll(List.of("wrong", "nothing"));
+    backend.answers.add(answer("FAILED", -1));
+    check("begin-again", touchID.login().step, "login");
+    check(1, phone.closed, "closed");
+  }
+
+  void testTheFallbackButtonLeadsToAPasscodeOfTheService() throws IOException {
+    enable();
+    backend.begun.fallbackVisible = true;
+    backend.begun.fallbackTitle = "Use passcode";
+    phone.person.add("13");
+    backend.answers.add(answer("FALLBACK", -3, "FACTOR_PASSCODE"));
+    NextStep next = touchID.login();
+    check("use-factor FACTOR_PASSCODE", next.step + " " + next.factor, "login");
+    check("Use passcode", phone.shown.get(0).button, "button");
+    backend.answers.add(answer("TRY_AGAIN", -1, "FACTOR_PASSCODE"));
+    check("try-again", touchID.passcode("0000").step, "wrong passcode");
+    check("done", touchID.passcode("2718").step, "passcode");
+    check("2718", backend.proofs.get(2).passcode, "sent");
+  }
+
+  void testACancelIsReportedAndStays() throws IOException {
+    enable();
+    phone.person.add("10");
+    backend.answers.add(answer("CANCELED", -2, FINGER));
+    check("stay", touchID.login().step, "login");
+    check(-2, backend.proofs.get(0).laError, "report");
+    check(1, phone.shown.size(), "prompts");
+  }
+
+  void testANewFingerIsNoticedAndThePhonesPasscodeServes() throws IOException {
+    enable();
+    phone.enrollFinger();
+    check("bind-again", touchID.status("anna").status, "status");
+    NextStep next = touchID.login();
+    check("done [bind-again]", next.step + " " + next.notices, "login");
+    check(List.of(OWNER), List.of(backend.proofs.get(0).factor), "factor");
+    check("done", touchID.enable("anna", "Set up").step, "bound again");
+    check("ready", touchID.status("anna").status, "status after");
+    check("done []", touchID.login().step + " " + touchID.login().notices, "login after");
+  }
+
+  void testKeysThatDieBetweenBeginAndSignAreNoticed() throws IOException {
+    enable();
+    backend.begun.factors = List.of(FINGER, "FACTOR_PASSCODE");
+    phone.enrollFinger();
+    NextStep next = touchID.login();
+    check("bind-again FACTOR_PASSCODE", next.step + " " + next.factor, "login");
+    check(0, backend.proofs.size(), "attempts");
+    check("done", touchID.passcode("2718").step, "passcode");
+  }
+
+  void testBothKeysGone() throws IOException {
+    enable();
+    for (String kind : phone.kinds()) {
+      phone.delete("touchstone.shop.b." + kind);
+    }
+    check("bind-again null", touchID.login().step + " " + touchID.login().factor, "login");
+    check("bind-again", touchID.status(null).status, "status");
+  }
+
+  void testAnotherInstallationForgetsAll() throws IOException {
+    enable();
+    phone.installation = "second";
+    Status status = touchID.status("anna");
+    check("reinstalled [binding, keys]", status.status + " " + status.forget, "status");
+    touchID.forget();
+    check("not-enabled []", touchID.status("anna").status + " " + touchID.status("anna").forget, "after");
+    String device = phone.kept.get("device");
+    enable();
+    check(device, backend.device, "the device id stays");
+  }
+
+  void testAnotherPersonsBindingIsReplacedIfThatIsWanted() throws IOException {
+    backend.failure = new Backend.CallFailed("FAILED_PRECONDITION", "DEVICE_BOUND_TO_ANOTHER_PROFILE", 0);
+    check("replace-binding", touchID.enable("anna", "Set up").step, "enable");
+    check(false, backend.replaced, "replaced");
+    backend.failure = null;
+    check("done", touchID.enable("anna", "Set up", true).step, "enable again");
+    check(true, backend.replaced, "replaced");
+  }
+
+  void testAPromptEndsWithItsEvaluation() throws IOException {
+    enable();
+    backend.begun.expiresAt = System.currentTimeMillis() / 1000 + 2;
+    phone.person.add("nothing");
+    check("stay", touchID.login().step, "login");
+    check(1, phone.closed, "closed");
+    check(0, backend.proofs.size(), "attempts");
+  }
+
+  void testDisableRevokesAndForgets() throws IOException {
+    enable();
+    touchID.disable();
+    check("b1", backend.revoked, "revoked");
+    check("not-enabled", touchID.status("anna").status, "status");
+    NextStep next = touchID.login();
+    check("stop not-enabled", next.step + " " + next.refusal.getCode(), "login");
+  }
+
+  void testABackendThatLiesAboutFailuresPromptsAFewTimesOnly() throws IOException {
+    enable();
+    for (int i = 0; i < 100; i++) {
+      backend.answers.add(answer("TRY_AGAIN", -1, FINGER));
+    }
+    check("try-again", touchID.login().step, "login");
+    check(8, phone.shown.size(), "prompts");
+    phone.person.add("10");
+    touchID.login();
+    check(9, phone.shown.size(), "prompts after a cancel");
+  }
+
+  void testAReportThatFailsTakesThePromptAway() throws IOException {
+    enable();
+    phone.person.addAll(List.of("wrong", "nothing"));
+    backend.reportFailure = new IOException("no network");
+    try {
+      touchID.login();
+      throw new AssertionError("no IOException");
+    } catch (IOException expected) {
+      check(1, phone.closed, "closed");
+    }
+  }
+
+  void testADenialIsAStep() throws IOException {
+    enable();
+    backend.begun.denial = "BINDING_REVOKED";
+    check("bind-again", touchID.login().step, "login");
+  }
+
+  void testAnInterruptedThreadTakesThePromptAway() throws IOException {
+    enable();
+    phone.person.add("nothing");
+    Thread.currentThread().interrupt();
+    check("stay", touchID.login().step, "login");
+    check(true, Thread.interrupted(), "still interrupted");
+    check(1, phone.closed, "closed");
+  }
+}

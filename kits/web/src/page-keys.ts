@@ -1,0 +1,5 @@
+// What touchstone-keys.min.js has: all that a page with a key of WebCrypto needs.
+
+export { CallError, fetchBackend } from "./backend.js";
+export { DeviceKeys } from "./device-keys.js";
+export { WebCryptoKey } from "./web-crypto.js";
