@@ -2,6 +2,7 @@
 
 import base64
 import concurrent.futures
+import gzip
 import json
 import os
 import re
@@ -262,6 +263,20 @@ def test_protobufs_bytes_are_taken_too_and_answered_alike(url, shop):
     assert refusal(post(url, "GetSigningKeys", b"\xff", headers={"Content-Type": "application/proto"}), "invalid_argument")
 
 
+def test_health_is_served_too(url):
+    answer = requests.post(f"{url}/grpc.health.v1.Health/Check", json={"service": "touchstone.v1.TokenService"}, timeout=CALL_SECONDS)
+    assert answer.json() == {"status": "SERVING"}
+    unknown = requests.post(f"{url}/grpc.health.v1.Health/Check", json={"service": "nothing"}, timeout=CALL_SECONDS)
+    refusal(unknown, "not_found")
+
+
+def test_a_decision_has_its_line_in_the_log(served, url, shop, phone):
+    request = {"applicationId": shop.application_id, "bindingId": phone.binding.binding_id, "reason": "lost"}
+    assert post(url, "RevokeBinding", request).status_code == 200
+    line = served.next_error("binding.revoked")
+    assert "/touchstone.v1.BindingService/RevokeBinding" in line and phone.binding.profile_id not in line
+
+
 def test_texts_for_the_person_are_in_their_language(url, shop):
     primary = {"method": "password", "authenticatedAt": "1970-01-01T00:00:01Z"}
     posture = {"platform": "ios", "osVersion": "17.4", "biometryType": "BIOMETRY_TYPE_TOUCH_ID"}
@@ -350,10 +365,24 @@ def test_other_methods_and_streams_are_refused_and_no_page_may_call(url):
 def test_versions_encodings_and_timeouts(url):
     assert post(url, "GetSigningKeys", {}, headers={"Connect-Protocol-Version": "1", "Connect-Timeout-Ms": "60000"}).status_code == 200
     refusal(post(url, "GetSigningKeys", {}, headers={"Connect-Protocol-Version": "2"}), "invalid_argument")
-    refusal(post(url, "GetSigningKeys", {}, headers={"Content-Encoding": "gzip"}), "unimplemented")
+    refusal(post(url, "GetSigningKeys", {}, headers={"Content-Encoding": "br"}), "unimplemented")
     refusal(post(url, "GetSigningKeys", {}, headers={"Connect-Timeout-Ms": "0"}), "deadline_exceeded")
     for wrong in ("-1", "1.5", "x", "99999999999"):
         refusal(post(url, "GetSigningKeys", {}, headers={"Connect-Timeout-Ms": wrong}), "invalid_argument")
+
+
+def test_a_message_may_be_compressed_within_its_bounds(url):
+    """As Connect's client in Python does it."""
+
+    def compressed(body):
+        return post(url, "GetSigningKeys", body, headers={"Content-Encoding": "gzip"})
+
+    assert compressed(gzip.compress(b"{}")).status_code == 200
+    for wrong in (b"{}", gzip.compress(b"{}")[:-1], gzip.compress(b"{}") * 2):
+        assert "is not gzip" in refusal(compressed(wrong), "invalid_argument")["message"]
+    bomb = gzip.compress(b" " * (50 << 20))
+    assert len(bomb) < MAXIMUM_BODY_BYTES
+    assert "when it is inflated" in refusal(compressed(bomb), "invalid_argument")["message"]
 
 
 def test_a_call_ends_in_time(url, shop):

@@ -23,7 +23,7 @@ import budgets
 import service
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
-from service import Service, verification_microseconds
+from service import Service, cpu_nanoseconds, verification_microseconds
 from support.android import AndroidPhone, Maker, certificate, common_name
 from support.apple import APP_ID, Apple, ApplePhone
 from support.caller import Caller
@@ -113,19 +113,13 @@ def by_chain(site, name):
     return site.caller.completion(phone, begun, keys=phone.attested_keys(begun.signing_input))
 
 
-def cpu_nanoseconds(site):
-    """Of all threads, as the scheduler counts it (proc(5), schedstat)."""
-    tasks = Path(f"/proc/{site.service.pid}/task").iterdir()
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)
-
-
 def binding_microseconds(site, kind, turn):
     """The server's CPU for one CompleteBinding."""
     requests = [kind(site, f"{kind.__name__}-{turn}-{index}") for index in range(BINDINGS)]
-    begin = cpu_nanoseconds(site)
+    begin = cpu_nanoseconds(site.service.pid)
     for request in requests:
         assert site.caller.bindings.CompleteBinding(request).binding.binding_id
-    return (cpu_nanoseconds(site) - begin) / len(requests) / 1e3
+    return (cpu_nanoseconds(site.service.pid) - begin) / len(requests) / 1e3
 
 
 def measure_bindings(directory, verification):

@@ -70,6 +70,17 @@ def resident_bytes(pid):
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) * 1_024
 
 
+def cpu_nanoseconds(pid):
+    """Of all its threads that still run, as the scheduler counts it (proc(5), schedstat)."""
+    total = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            total += int((task / "schedstat").read_text().split()[0])
+        except OSError:
+            continue  # It ended meanwhile.
+    return total
+
+
 def allow_most_connections():
     """Raises this process's limit of open files and, because it is inherited, the service's and the load client's. Answers how
     many connections fit below it."""

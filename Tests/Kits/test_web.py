@@ -12,6 +12,7 @@ import subprocess
 import threading
 import time
 
+import grpc
 import pytest
 from conftest import ROOT, VECTORS, blocks_of
 from google.protobuf import json_format, timestamp_pb2
@@ -38,14 +39,14 @@ async function post(path, body) {
   return answer.json();
 }
 async function register(profile) {
-  const passkeyOptions = (await post("/touchstone/begin-binding", {passkey: {}, profile})).passkeyOptions;
+  const passkeyOptions = (await post("/touchstone/BeginBinding", {passkey: {}, profile})).passkeyOptions;
   DOCUMENTED_REGISTRATION
 }
 async function login() {
-  const passkeyOptions = (await post("/touchstone/begin-evaluation", {purpose: "login"})).passkeyOptions;
+  const passkeyOptions = (await post("/touchstone/BeginEvaluation", {policy: "login"})).passkeyOptions;
   DOCUMENTED_LOGIN
-  const {authenticatorData: authenticator_data, clientDataJSON: client_data_json, signature, userHandle: user_handle} = response;
-  return post("/touchstone/submit-attempt", {passkey: {credential_id: rawId, authenticator_data, client_data_json, signature, user_handle}});
+  const {clientDataJSON: clientDataJson, ...rest} = response;
+  return post("/touchstone/SubmitAttempt", {passkey: {credentialId: rawId, clientDataJson, ...rest}});
 }
 </script>"""
 
@@ -125,14 +126,14 @@ class Backend(http.server.ThreadingHTTPServer):
     def answer(self, path, body):
         if path == "/passkeys":  # as docs/ATTESTATION.md posts it
             registration = {
-                "attestation_object": body["attestationObject"],
-                "client_data_json": body["clientDataJSON"],
+                "attestationObject": body["attestationObject"],
+                "clientDataJson": body["clientDataJSON"],
                 "transports": body["transports"],
             }
-            path, body = "/touchstone/complete-binding", {"passkey": registration, "device_name": body["name"]}
-        path = path.removeprefix("/touchstone")
+            path, body = "/touchstone/CompleteBinding", {"passkey": registration, "deviceName": body["name"]}
+        path = path.removeprefix("/touchstone/")
         self.calls.append((path, body))
-        if path == "/accepted-passkeys":
+        if path == "AcceptedPasskeys":
             return self.accepted()
         profile = body.pop("profile", "alice")
         person = {
@@ -141,14 +142,14 @@ class Backend(http.server.ThreadingHTTPServer):
             "primary": {"method": "password", "authenticated_at": now()},
         }
         # Ticket and evaluation stay here for the page that keeps none.
-        kept = {"/complete-binding": "ticket", "/submit-attempt": "evaluation"}.get(path)
+        kept = {"CompleteBinding": "ticket", "SubmitAttempt": "evaluation"}.get(path)
         if kept and kept not in body:
             body[kept] = self.begun[kept]
         answer = self.relay(self.shop.caller.bindings, self.shop.caller.evaluations, path, body, person)
-        if path.startswith("/begin"):
+        if path.startswith("Begin"):
             self.begun = answer
             self.user_id = json.loads(answer.get("passkeyOptions", "{}")).get("user", {}).get("id", self.user_id)
-        if path == "/complete-binding":
+        if path == "CompleteBinding":
             self.binding = json_format.ParseDict(answer["binding"], bindings_pb2.Binding())
         return answer | self.lies.get(path, lambda answer: {})(answer)
 
@@ -157,7 +158,7 @@ class Backend(http.server.ThreadingHTTPServer):
         request = bindings_pb2.ListBindingsRequest(application_id=APP, profile_id="alice")
         listed = self.shop.caller.bindings.ListBindings(request).bindings
         identifiers = [base64_of(one.passkey.credential_id) for one in listed if one.HasField("passkey")]
-        return {"rp_id": "localhost", "user_id": self.user_id, "credential_ids": identifiers}
+        return {"rpId": "localhost", "userId": self.user_id, "credentialIds": identifiers}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -340,8 +341,8 @@ def test_a_lying_backend_reaches_no_authenticator(backend, browser):
     backend.calls.clear()
     lies = {
         "other-transaction": ("pay", {"transaction": {**PAYMENT, "amount": "420.00"}}),
-        "not-a-payment": ("pay", {"purpose": "login", "transaction": None}),
-        "transaction-not-shown": ("login", {"purpose": "payment", "transaction": PAYMENT}),
+        "not-a-payment": ("pay", {"policy": "login", "transaction": None}),
+        "transaction-not-shown": ("login", {"policy": "payment", "transaction": PAYMENT}),
     }
     relay = backend.relay
     for code, (method, lie) in lies.items():
@@ -353,12 +354,23 @@ def test_a_lying_backend_reaches_no_authenticator(backend, browser):
         backend.relay = lying
         result = browser.run(f"{method}({json.dumps(PAYMENT)})")
         assert (result["step"], result["refused"]) == ("stop", code)
-    assert {path for path, _ in backend.calls} == {"/begin-evaluation"}
+    assert {path for path, _ in backend.calls} == {"BeginEvaluation"}
     backend.relay = relay
-    backend.lies["/begin-evaluation"] = lambda answer: {
+    backend.lies["BeginEvaluation"] = lambda answer: {
         "passkeyOptions": json.dumps({**json.loads(answer["passkeyOptions"]), "challenge": "AAAA"})
     }
     assert browser.run("login()")["refused"] == "other-challenge"
+
+
+def test_a_page_vouches_for_nobody(backend):
+    """The README's backend passes on what a page may say, and drops the rest: a login of the shop's, a profile, an application."""
+    begin = {"policy": "login", "profile_id": "alice", "profileId": "alice", "applicationId": "bank"}
+    begun = backend.answer("/touchstone/BeginEvaluation", begin)
+    assert "FACTOR_PASSKEY" in begun["factors"]
+    own_login = {"primary": {"method": "password", "authenticated_at": now()}}
+    with pytest.raises(grpc.RpcError) as refused:
+        backend.answer("/touchstone/SubmitAttempt", {"evaluation": begun["evaluation"], **own_login})
+    assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
 
 
 @needs_chromium

@@ -54,8 +54,9 @@ struct DocumentTests {
 
   @Test("Every link leads to a file, and to a heading if it names one")
   func links() throws {
-    let clients = ["python", "go", "java", "node"].map { "clients/\($0)/README.md" }
-      + ["android", "ios", "web"].map { "kits/\($0)/README.md" }
+    let clients =
+      ["python", "go", "java", "node"].map { "clients/\($0)/README.md" }
+      + ["ios", "android", "web"].map { "kits/\($0)/README.md" }
     let sources = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"] + clients + (try Self.pages())
     var documents: [URL: Document] = [:]
     func document(_ file: URL) throws -> Document {

@@ -73,7 +73,14 @@ struct ConnectCallHeadTests {
     #expect(Self.refusal([Self.json, ("Connect-Protocol-Version", "1")]) == nil)
     #expect(Self.refusal([Self.json, ("Connect-Protocol-Version", "2")])?.status.code == 400)
     #expect(Self.refusal([Self.json, ("Content-Encoding", "identity")]) == nil)
-    #expect(Self.refusal([Self.json, ("Content-Encoding", "gzip")])?.status.code == 501)
+    for (encoding, isCompressed) in [("gzip", true), ("GZIP", true), ("identity", false)] {
+      let head = try? ConnectCallHead(Self.head([Self.json, ("Content-Encoding", encoding)]))
+      #expect(head?.isCompressed == isCompressed)
+    }
+    for encodings in [["br"], ["gzip, gzip"], ["gzip", "gzip"], ["deflate"], [""]] {
+      let fields = encodings.map { ("Content-Encoding", $0) }
+      #expect(Self.refusal([Self.json] + fields)?.status.code == 501, "\(encodings)")
+    }
   }
 }
 

@@ -49,6 +49,20 @@ export type Factor =
   /** A value that this version of the client does not know. */
   | number;
 
+/** The bytes that a phone's key signs. The service verifies the form that is named, and no other. */
+export type SignatureForm =
+  /** As RAW. */
+  | "SIGNATURE_FORM_UNSPECIFIED"
+  /** signing_input itself. */
+  | "SIGNATURE_FORM_RAW"
+  /**
+   * The text of signing_input in base64url without padding (RFC 4648, section 5), for wrappers that sign UTF-8 alone. Refused unless
+   * the application's configuration has text_signatures: true.
+   */
+  | "SIGNATURE_FORM_BASE64URL_TEXT"
+  /** A value that this version of the client does not know. */
+  | number;
+
 /** LocalAuthentication's own codes with their numbers, so that a device can send `error.code` unchanged. */
 export type LAError =
   | "LA_ERROR_UNSPECIFIED"
@@ -314,6 +328,8 @@ export interface Event {
    * "app_assertion", for evaluation.succeeded: "verified" if the app vouched for the attempt by App Attest.
    * "sign_count", for evaluation.succeeded: "not_grown" if a passkey's sign count went back or stayed, and the setting sign_count
    * reports that.
+   * "signature_form", for binding.created and for attempts by a key: "base64url_text" if the signatures are over the text of
+   * signing_input. Without this detail they are over signing_input itself.
    * "counted", for evaluation.locked_out: "yes" for the attempt that locked, "no" for those during the lock.
    * For profile.erased, at most 64 events each: "erased_events", their number; "erased_sequences", their sequences in decimal with
    * commas between them; "erased_digests", the first 16 bytes of each former content's digest, in hexadecimal and in the same order.
@@ -360,6 +376,8 @@ export type KeyAlgorithm =
   | "KEY_ALGORITHM_P256"
   /** The same, and ML-DSA-65: a hybrid key. */
   | "KEY_ALGORITHM_P256_ML_DSA_65"
+  /** RSASSA-PKCS1-v1_5 with SHA-256, 2,048 to 4,096 bits. */
+  | "KEY_ALGORITHM_RSA"
   /** A value that this version of the client does not know. */
   | number;
 
@@ -375,11 +393,17 @@ export interface PrimaryAuthentication {
 }
 
 export interface HardwareKey {
-  /** P-256: X9.63 uncompressed (65 bytes), compressed (33), or SubjectPublicKeyInfo DER. Not PEM, not RSA. */
+  /**
+   * P-256: X9.63 uncompressed (65 bytes), compressed (33), or SubjectPublicKeyInfo DER. RSA of 2,048 to 4,096 bits, with the exponent
+   * 65537: SubjectPublicKeyInfo DER. Not PEM, not PKCS #1.
+   */
   publicKey?: Uint8Array;
   /** Required. Keys of BIOMETRY_CURRENT_SET and BIOMETRY_ANY serve FACTOR_BIOMETRY, the others FACTOR_DEVICE_OWNER. */
   protection?: KeyProtection;
-  /** This key's signature over the ticket's signing_input, as proof of possession. */
+  /**
+   * This key's signature over the ticket's signing_input, as proof of possession, as KeyProof.signature. By an RSA key it has as many
+   * bytes as the modulus.
+   */
   signature?: Uint8Array;
   /**
    * Android: the key's certificates in DER, leaf first, as KeyStore.getCertificateChain returns them; at most 8, of 1 to 16,384
@@ -393,6 +417,8 @@ export interface HardwareKey {
   mlDsa65PublicKey?: Uint8Array;
   /** The ML-DSA-65 key's signature over signing_input, 3,309 bytes, with an empty context. Present if and only if the key is. */
   mlDsa65Signature?: Uint8Array;
+  /** What this key's signatures here are over. Attempts name theirs. */
+  signatureForm?: SignatureForm;
 }
 
 /**
@@ -770,8 +796,8 @@ export interface BeginEvaluationResponse {
    */
   evaluation: Uint8Array;
   /**
-   * The exact bytes for the device's key to sign (ECDSA P-256 over SHA-256): a challenge of 32 random bytes, and the content
-   * that the signature approves.
+   * The exact bytes for the device's key to sign (KeyProof.signature has the algorithms): a challenge of 32 random bytes, and the
+   * content that the signature approves.
    */
   signingInput: Uint8Array;
   /** In two minutes (default). */
@@ -795,8 +821,8 @@ export interface BeginEvaluationResponse {
 
 export interface KeyProof {
   /**
-   * ECDSA P-256 over SHA-256 of signing_input: DER, or r||s in 64 bytes. 8 to 72 bytes. Bytes that are not a
-   * signature count as a wrong one.
+   * Over SHA-256 of signing_input: ECDSA P-256 in DER, or r||s in 64 bytes; by an RSA key PKCS #1 v1.5. 8 to 512 bytes. Bytes that are
+   * not a signature count as a wrong one.
    */
   signature?: Uint8Array;
   /** FACTOR_BIOMETRY or FACTOR_DEVICE_OWNER, required: says which of the binding's keys signed. */
@@ -806,6 +832,8 @@ export interface KeyProof {
    * not hybrid, the attempt is wrong.
    */
   mlDsa65Signature?: Uint8Array;
+  /** What the signatures are over. A signature over the other form counts as a wrong one. */
+  signatureForm?: SignatureForm;
 }
 
 /** The bearer identifier that a device stored at binding, unlocked locally by biometrics. */

@@ -85,6 +85,12 @@ exports.Factor = new Enumeration({
   FACTOR_PRIMARY: 6,
 });
 
+exports.SignatureForm = new Enumeration({
+  SIGNATURE_FORM_UNSPECIFIED: 0,
+  SIGNATURE_FORM_RAW: 1,
+  SIGNATURE_FORM_BASE64URL_TEXT: 2,
+});
+
 exports.LAError = new Enumeration({
   LA_ERROR_UNSPECIFIED: 0,
   LA_ERROR_AUTHENTICATION_FAILED: -1,
@@ -194,6 +200,7 @@ exports.KeyAlgorithm = new Enumeration({
   KEY_ALGORITHM_UNSPECIFIED: 0,
   KEY_ALGORITHM_P256: 1,
   KEY_ALGORITHM_P256_ML_DSA_65: 2,
+  KEY_ALGORITHM_RSA: 3,
 });
 
 exports.PrimaryAuthentication = new Message("touchstone.v1.PrimaryAuthentication", () => [
@@ -208,6 +215,7 @@ exports.HardwareKey = new Message("touchstone.v1.HardwareKey", () => [
   { number: 4, name: "certificateChain", kind: "bytes", isRepeated: true },
   { number: 5, name: "mlDsa65PublicKey", kind: "bytes" },
   { number: 6, name: "mlDsa65Signature", kind: "bytes" },
+  { number: 7, name: "signatureForm", kind: "enum", type: exports.SignatureForm },
 ]);
 
 exports.AppAttest = new Message("touchstone.v1.AppAttest", () => [
@@ -419,6 +427,7 @@ exports.KeyProof = new Message("touchstone.v1.KeyProof", () => [
   { number: 1, name: "signature", kind: "bytes" },
   { number: 2, name: "factor", kind: "enum", type: exports.Factor },
   { number: 3, name: "mlDsa65Signature", kind: "bytes" },
+  { number: 4, name: "signatureForm", kind: "enum", type: exports.SignatureForm },
 ]);
 
 exports.ProfileTouchIdProof = new Message("touchstone.v1.ProfileTouchIdProof", () => [

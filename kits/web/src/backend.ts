@@ -12,7 +12,7 @@ export type Begun = Answer & {
 /** What CompleteBinding and SubmitAttempt answered. */
 export type Completed = Answer & { binding?: { binding_id: string }; profile_id?: string; token?: string };
 
-/** Each method is a call to the backend. It adds application, policy and the person's login, and calls the service's method of that name. */
+/** Each method is a call to the backend. It adds the application and the person's login, and calls the service's method of that name. */
 export interface Backend {
   beginBinding(request: object): Promise<Begun>;
   completeBinding(request: object): Promise<Completed>;
@@ -25,7 +25,7 @@ export interface Backend {
 /** A call that the backend or the service refused. */
 export class CallError extends Error {
   constructor(readonly status: string, readonly reason?: string, readonly retry_after?: number) {
-    super(`${status} ${reason ?? ""}`);
+    super(reason || status);
     this.name = "CallError";
   }
 }
@@ -50,23 +50,24 @@ export function normal(value: any, name = ""): any {
     return Object.fromEntries(Object.keys(value).map((key) => [plain(key), normal(value[key], plain(key))]));
   }
   if (typeof value !== "string") return value;
-  return name === "la_error" ? laErrors[value.slice(9)] ?? 0 : name === "retry_after" ? parseFloat(value) : value;
+  return name === "la_error" ? laErrors[value.slice(9)] ?? 0 : name.startsWith("retry_") ? parseFloat(value) : value;
 }
 
-/** Posts JSON to `base`: /begin-binding, /complete-binding, /begin-evaluation, /submit-attempt, /accepted-passkeys. */
+/** Posts JSON to `base`/BeginBinding and so on, as the other kits do. A refused call has Connect's error, as the service's JSON has it. */
 export function fetchBackend(base: string, init: RequestInit = {}): Required<Backend> {
-  const to = (path: string) => async (request: object = {}) => {
+  const to = (method: string) => async (request: object = {}) => {
     const headers = { "content-type": "application/json", ...init.headers };
-    const sent = fetch(base + path, { ...init, method: "POST", headers, body: JSON.stringify(request) });
+    const sent = fetch(`${base}/${method}`, { ...init, method: "POST", headers, body: JSON.stringify(request) });
     const response = await sent.catch(() => { throw new CallError("UNAVAILABLE"); });
     const body = normal(await response.json().catch(() => ({})));
     if (response.ok) return body;
-    const status = body.status ?? body.code ?? (response.status < 500 ? "UNKNOWN" : "UNAVAILABLE");
-    throw new CallError(`${status}`.toUpperCase(), body.reason, body.retry_after);
+    const { code = response.status < 500 ? "UNKNOWN" : "UNAVAILABLE", details = [] } = body;
+    const { reason, retry_delay } = Object.assign({}, ...details.map((detail: any) => detail.debug));
+    throw new CallError(code.toUpperCase(), reason, retry_delay);
   };
-  const [beginBinding, completeBinding] = [to("/begin-binding"), to("/complete-binding")];
-  const [beginEvaluation, submitAttempt] = [to("/begin-evaluation"), to("/submit-attempt")];
-  return { beginBinding, completeBinding, beginEvaluation, submitAttempt, acceptedPasskeys: to("/accepted-passkeys") };
+  const [beginBinding, completeBinding, beginEvaluation, submitAttempt, acceptedPasskeys] =
+    ["BeginBinding", "CompleteBinding", "BeginEvaluation", "SubmitAttempt", "AcceptedPasskeys"].map(to);
+  return { beginBinding, completeBinding, beginEvaluation, submitAttempt, acceptedPasskeys };
 }
 
 /** The application, how to reach its backend, and the languages of `accept-language`. */

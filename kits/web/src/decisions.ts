@@ -40,7 +40,7 @@ const steps: Record<string, string> = {
   "bind-again": "PLATFORM_DIFFERS BINDING_UNKNOWN BINDING_REVOKED NO_USABLE_FACTOR LEVEL_TOO_LOW APP_NOT_PROVEN NOT_FOUND",
   "set-secret": "PASSCODE_DISABLED GESTURE_DISABLED",
   "try-again": "WRONG_SECRET",
-  "begin-again": "TICKET_INVALID DEADLINE_EXCEEDED CANCELLED",
+  "begin-again": "TICKET_INVALID DEADLINE_EXCEEDED CANCELLED CANCELED",
   "assert-again": "APP_ASSERTION_NOT_ACCEPTED",
   "replace-binding": "DEVICE_BOUND_TO_ANOTHER_PROFILE",
   "revoke-a-binding": "TOO_MANY_BINDINGS",
@@ -61,7 +61,7 @@ function stepAt(at: string, answer: Answer): [string, string?] {
   const { outcome, factor, means, denial, status, reason } = answer;
   const all = answer.next_factors ?? answer.factors ?? [];
   const usable = all.find((one) => factors.includes(one));
-  const hasChanged = /_CHANGED(_WITH_OS)?$/.test(answer.domain_state ?? "");
+  const hasChanged = /_CHANGED(_WITH_OS)?$/.test(`${answer.domain_state}`);
   if (at === "bind") return ["done"];
   if (at === "refused") return ["stop"];
   if (at === "failed") return [stepOf(status === "FAILED_PRECONDITION" ? reason : status)];
@@ -71,17 +71,17 @@ function stepAt(at: string, answer: Answer): [string, string?] {
   }
   if (denial) return [stepOf(denial.reason)];
   if (at === "begin") return usable ? ["prompt", usable] : [hasChanged && !all.length ? "bind-again" : "log-in"];
-  switch (outcome) {
-    case "OUTCOME_SUCCEEDED": return ["done"];
-    case "OUTCOME_TRY_AGAIN": return ["try-again", factor];
-    case "OUTCOME_CANCELED": return ["stay"];
-    case "OUTCOME_INVALID_CONTEXT": return ["begin-again"];
-    case "OUTCOME_FAILED": return stepAfterFailure(answer.la_error ?? 0, usable);
-    case "OUTCOME_FALLBACK": return usable ? ["use-factor", usable] : ["log-in"];
-    case "OUTCOME_LOCKED_OUT":
+  switch (outcome?.replace("OUTCOME_", "")) {
+    case "SUCCEEDED": return ["done"];
+    case "TRY_AGAIN": return ["try-again", factor];
+    case "CANCELED": return ["stay"];
+    case "INVALID_CONTEXT": return ["begin-again"];
+    case "FAILED": return stepAfterFailure(answer.la_error ?? 0, usable);
+    case "FALLBACK": return usable ? ["use-factor", usable] : ["log-in"];
+    case "LOCKED_OUT":
       if (usable) return ["use-factor", usable];
       return [answer.retry_after ? "wait" : factor === "FACTOR_PASSCODE" || factor === "FACTOR_GESTURE" ? "set-secret" : "log-in"];
-    case "OUTCOME_FACTOR_REQUIRED":
+    case "FACTOR_REQUIRED":
       if (usable) return ["use-factor", usable];
       return [all.includes("FACTOR_PRIMARY") ? "log-in" : hasChanged ? "bind-again" : "begin-again"];
   }

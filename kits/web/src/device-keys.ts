@@ -46,21 +46,21 @@ export class DeviceKeys {
   }
 
   /** Binds this device to the person who is logged in. */
-  enable(profile_id: string, device_name = "", reason = ""): Promise<Result> {
+  enable(profile_id: string, deviceName = "", reason = ""): Promise<Result> {
     return resultOf(async () => {
       const { app: { application_id, backend, languages }, device } = this;
       const { device_id, installation } = await device.load();
       const posture = await device.posture();
-      const begun: Begun = normal(await backend.beginBinding({ device_id, posture }));
+      const begun: Begun = normal(await backend.beginBinding({ deviceId: device_id, posture }));
       if (!begun.signing_input) return nextStep("begin", begun, languages);
       const bytes = fromBase64(begun.signing_input);
       const challenge = begun.challenge ? fromBase64(begun.challenge) : undefined;
       takeApart(bytes, { kind: "binding", application_id, profile_id, device_id, challenge });
       // From here on, the binding of before has no key.
       await this.disable();
-      const public_key = base64url(await device.create());
-      const proof = { public_key, protection: device.protection, ...(await this.signed(bytes, reason)) };
-      const answer: Completed = normal(await backend.completeBinding({ ticket: begun.ticket, device_name, posture, keys: [proof] }));
+      const publicKey = base64url(await device.create());
+      const proof = { publicKey, protection: device.protection, ...(await this.signed(bytes, reason)) };
+      const answer: Completed = normal(await backend.completeBinding({ ticket: begun.ticket, deviceName, posture, keys: [proof] }));
       const result = afterBinding(answer, languages);
       const binding = { binding_id: answer.binding!.binding_id, profile_id, installation, made: [device.factor] };
       await device.save({ device_id, installation, binding });
@@ -87,7 +87,7 @@ export class DeviceKeys {
     return resultOf(() => this.submit(attempt, "FACTOR_" + ("passcode" in attempt ? "PASSCODE" : "GESTURE")));
   }
 
-  private begin(purpose: string, transaction?: Transaction): Promise<Result> {
+  private begin(policy: string, transaction?: Transaction): Promise<Result> {
     return resultOf(async () => {
       const { binding } = await this.device.load();
       const { status, forget } = await this.status();
@@ -95,7 +95,7 @@ export class DeviceKeys {
       if (!binding || status !== "ready") return { step: "bind-again" };
       const { binding_id } = binding;
       const posture = await this.device.posture();
-      const begun: Begun = normal(await this.app.backend.beginEvaluation({ purpose, transaction, binding_id, posture }));
+      const begun: Begun = normal(await this.app.backend.beginEvaluation({ policy, transaction, bindingId: binding_id, posture }));
       this.open = { begun, binding_id, shown: transaction, again: false };
       await this.forgetIfGone(begun);
       const next = nextStep("begin", begun, this.app.languages);
@@ -106,7 +106,7 @@ export class DeviceKeys {
   private async prove(): Promise<Result> {
     if (!this.open) return { step: "begin-again" };
     const { begun, binding_id, shown, again } = this.open;
-    const bytes = fromBase64(begun.signing_input ?? "");
+    const bytes = fromBase64(`${begun.signing_input}`);
     takeApart(bytes, { kind: "evaluation", application_id: this.app.application_id, binding_id, shown });
     const { factor } = this.device;
     try {
@@ -114,7 +114,7 @@ export class DeviceKeys {
       return await this.submit({ key: { factor, ...signed } });
     } catch (error) {
       if (!(error instanceof PromptError)) throw error;
-      if (error.send !== null) return this.submit({ report: { la_error: error.send } });
+      if (error.send !== null) return this.submit({ report: { laError: error.send } });
       this.open.again = true;
       const next_factors = begun.factors?.filter((other) => other !== factor);
       const next = nextStep("prompt", { means: error.means, again, factor, next_factors });
@@ -134,12 +134,12 @@ export class DeviceKeys {
   }
 
   private async forgetIfGone({ denial }: Answer): Promise<void> {
-    if (/^BINDING_(UNKNOWN|REVOKED)$/.test(denial?.reason ?? "")) await this.disable();
+    if (/^BINDING_(UNKNOWN|REVOKED)$/.test(`${denial?.reason}`)) await this.disable();
   }
 
   private async signed(bytes: Uint8Array, reason: string): Promise<object> {
     const { form } = this.device;
     const signature = await this.device.sign(form === "RAW" ? bytes : utf8(base64url(bytes)), reason);
-    return { signature: base64url(signature), signature_form: `SIGNATURE_FORM_${form}` };
+    return { signature: base64url(signature), signatureForm: `SIGNATURE_FORM_${form}` };
   }
 }

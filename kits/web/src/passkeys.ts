@@ -70,7 +70,7 @@ export class Passkeys {
     return { step: "stay" };
   }
 
-  private async create(profile_id: string, device_name: string, conditional: boolean): Promise<Result> {
+  private async create(profile_id: string, deviceName: string, conditional: boolean): Promise<Result> {
     if (!api()) return { step: "log-in" };
     const { application_id, backend, languages } = this.app;
     const begun: Begun = normal(await backend.beginBinding({ passkey: { conditional } }));
@@ -78,35 +78,35 @@ export class Passkeys {
     const options = await this.checked(begun, { kind: "binding", application_id, profile_id, device_id: "" });
     const { rawId, response }: any = await this.ask("create", options, conditional);
     const passkey = {
-      attestation_object: encode(response.attestationObject),
-      client_data_json: encode(response.clientDataJSON),
+      attestationObject: encode(response.attestationObject),
+      clientDataJson: encode(response.clientDataJSON),
       transports: response.getTransports?.() ?? [],
     };
-    const answer: Completed = normal(await backend.completeBinding({ ticket: begun.ticket, device_name, passkey }));
+    const answer: Completed = normal(await backend.completeBinding({ ticket: begun.ticket, deviceName, passkey }));
     const result = afterBinding(answer, languages);
     await this.tellPasswordManager(encode(rawId));
     return result;
   }
 
-  private async prove(purpose: string, shown?: Transaction, conditional = false, signal?: AbortSignal): Promise<Result> {
+  private async prove(policy: string, shown?: Transaction, conditional = false, signal?: AbortSignal): Promise<Result> {
     if (!api()) return { step: "log-in" };
     const { application_id, backend, languages } = this.app;
-    const begun: Begun = normal(await backend.beginEvaluation({ purpose, transaction: shown }));
+    const begun: Begun = normal(await backend.beginEvaluation({ policy, transaction: shown }));
     if (!begun.passkey_options) return nextStep("begin", begun, languages);
     const options = await this.checked(begun, { kind: "evaluation", application_id, binding_id: "", shown });
     const lifetime = lifetimeOf(Date.parse(begun.expires_at ?? "") / 1000, Date.now() / 1000);
     const credential = await this.ask("get", options, conditional, signal, conditional ? lifetime : undefined);
     const response: any = credential.response;
     const passkey = {
-      credential_id: encode(credential.rawId),
-      authenticator_data: encode(response.authenticatorData),
-      client_data_json: encode(response.clientDataJSON),
+      credentialId: encode(credential.rawId),
+      authenticatorData: encode(response.authenticatorData),
+      clientDataJson: encode(response.clientDataJSON),
       signature: encode(response.signature),
-      user_handle: encode(response.userHandle),
+      userHandle: encode(response.userHandle),
     };
     const answer: Completed = normal(await backend.submitAttempt({ evaluation: begun.evaluation, passkey }));
     const next = nextStep("submit", { ...answer, factor: "FACTOR_PASSKEY" }, languages);
-    if (next.step === "done") await this.tellPasswordManager(passkey.credential_id);
+    if (next.step === "done") await this.tellPasswordManager(passkey.credentialId);
     return { ...next, answer };
   }
 

@@ -21,7 +21,7 @@ export class WebCryptoKey implements Device {
   constructor(private readonly application_id: string) {}
 
   async posture() {
-    const version = navigator.userAgent.match(/(?:Version|Firefox|Chrome)\/([\d.]+)/)?.[1] ?? "0";
+    const version = navigator.userAgent.match(/(Version|Firefox|Chrome)\/([\d.]+)/)?.[2] ?? "0";
     const asked = (globalThis as any).PublicKeyCredential?.isUserVerifyingPlatformAuthenticatorAvailable?.();
     return postureWith("web", version, "", !!(await asked));
   }
@@ -49,8 +49,9 @@ export class WebCryptoKey implements Device {
   async load(): Promise<Kit> {
     const known = await this.kept((store) => store.get("kit"));
     if (known) return known;
-    await this.save({ device_id: crypto.randomUUID(), installation: crypto.randomUUID() });
-    return this.load();
+    const kit = { device_id: crypto.randomUUID(), installation: crypto.randomUUID() };
+    await this.save(kit);
+    return kit;
   }
 
   async save(kit: Kit) {

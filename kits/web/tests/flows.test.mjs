@@ -30,8 +30,8 @@ test("a phone is enabled, logs in, pays, and is disabled", async () => {
   assert.deepEqual([enabled.step, enabled.notices], ["done", ["no-recovery-factor"]]);
   assert.match(enabled.answer.binding.binding_id, /^b_/);
   const [{ keys: sent, ...rest }] = service.named("completeBinding");
-  assert.deepEqual([sent.length, sent[0].protection, sent[0].signature_form], [1, "KEY_PROTECTION_BIOMETRY_CURRENT_SET", "SIGNATURE_FORM_RAW"]);
-  assert.deepEqual([rest.ticket, rest.device_name, rest.posture.os_version], ["dGlja2V0", "Alice's phone", "18.1"]);
+  assert.deepEqual([sent.length, sent[0].protection, sent[0].signatureForm], [1, "KEY_PROTECTION_BIOMETRY_CURRENT_SET", "SIGNATURE_FORM_RAW"]);
+  assert.deepEqual([rest.ticket, rest.deviceName, rest.posture.os_version], ["dGlja2V0", "Alice's phone", "18.1"]);
 
   const login = await keys.login();
   assert.deepEqual([login.step, login.answer.profile_id, login.answer.token], ["done", "alice", "t"]);
@@ -109,7 +109,7 @@ test("a code of the platform is reported, and its answer decides", async () => {
   phone.error = new kit.PromptError(means, send);
   service.answers = [{ outcome: "OUTCOME_LOCKED_OUT", laError: "LA_ERROR_BIOMETRY_LOCKOUT", nextFactors: ["FACTOR_DEVICE_OWNER"] }];
   const result = await keys.login();
-  assert.deepEqual(service.named("submitAttempt")[0].report, { la_error: -8 });
+  assert.deepEqual(service.named("submitAttempt")[0].report, { laError: -8 });
   assert.deepEqual([result.step, result.factor], ["use-factor", "FACTOR_DEVICE_OWNER"]);
 });
 
@@ -181,12 +181,12 @@ test("passkeys are registered, log in and pay", async () => {
   assert.equal(Buffer.from(publicKey.excludeCredentials[0].id).toString(), "before");
   assert.equal(mediation, undefined);
   assert.deepEqual(service.named("completeBinding")[0], {
-    ticket: "dGlja2V0", device_name: "Laptop", passkey: { attestation_object: "b2JqZWN0", client_data_json: "e30", transports: ["internal"] },
+    ticket: "dGlja2V0", deviceName: "Laptop", passkey: { attestationObject: "b2JqZWN0", clientDataJson: "e30", transports: ["internal"] },
   });
   assert.equal((await passkeys.login()).answer.token, "t");
   assert.equal((await passkeys.pay(coffee)).step, "done");
   assert.deepEqual(service.named("submitAttempt")[0].passkey, {
-    credential_id: "YmVmb3Jl", authenticator_data: "ZGF0YQ", client_data_json: "e30", signature: "c2lnbmF0dXJl", user_handle: "dXNlci0x",
+    credentialId: "YmVmb3Jl", authenticatorData: "ZGF0YQ", clientDataJson: "e30", signature: "c2lnbmF0dXJl", userHandle: "dXNlci0x",
   });
   assert.deepEqual(signaled[0], { rpId: "localhost", userId: "dXNlci0x", allAcceptedCredentialIds: ["YmVmb3Jl", "bmV3"] });
   assert.equal(signaled.length, 3);
@@ -316,7 +316,7 @@ test("react-native-biometrics signs the text, with RSA, on both platforms", asyn
       const keys = new kit.DeviceKeys(app(service), wrapperKey(wrapper, phone, protection));
       assert.equal((await keys.enable("alice", "Phone", "Enable")).step, "done");
       const [{ keys: [key], posture }] = service.named("completeBinding");
-      assert.deepEqual([key.protection, key.signature_form], [`KEY_PROTECTION_${protection}`, "SIGNATURE_FORM_BASE64URL_TEXT"]);
+      assert.deepEqual([key.protection, key.signatureForm], [`KEY_PROTECTION_${protection}`, "SIGNATURE_FORM_BASE64URL_TEXT"]);
       assert.equal(posture.domain_state, answers.domain_state ?? "");
       assert.equal((await keys.login()).step, "done");
       assert.deepEqual(wrapper.prompts, ["Enable", "Log in"]);
@@ -324,7 +324,7 @@ test("react-native-biometrics signs the text, with RSA, on both platforms", asyn
 
       wrapper.cancels = true;
       assert.equal((await keys.login()).step, "stay");
-      assert.deepEqual(service.named("submitAttempt").at(-1).report, { la_error: -2 });
+      assert.deepEqual(service.named("submitAttempt").at(-1).report, { laError: -2 });
       wrapper.cancels = false;
       for (const [text, report] of [
         ["Signature error: Error Domain=com.apple.LocalAuthentication Code=-8 \"Biometry is locked out.\"", -8],
@@ -333,7 +333,7 @@ test("react-native-biometrics signs the text, with RSA, on both platforms", asyn
       ]) {
         wrapper.error = text;
         await keys.login();
-        assert.deepEqual(service.named("submitAttempt").at(-1).report, { la_error: report }, text);
+        assert.deepEqual(service.named("submitAttempt").at(-1).report, { laError: report }, text);
       }
       wrapper.error = platform === "ios" ? "Key not found: error item not found" : "Error generating signature: Key permanently invalidated";
       assert.equal((await keys.login()).step, "bind-again");
@@ -343,29 +343,37 @@ test("react-native-biometrics signs the text, with RSA, on both platforms", asyn
   }
 });
 
+test("a wrapper's key in PKCS#1 is sent as SPKI", async () => {
+  const wrapper = new Wrapper();
+  const spki = Buffer.from((await wrapper.createKeys()).publicKey, "base64");
+  wrapper.createKeys = async () => ({ publicKey: spki.subarray(24).toString("base64") });
+  assert.deepEqual(Buffer.from(await wrapperKey(wrapper, {}, "BIOMETRY_ANY").create()), spki);
+});
+
 test("the backend over fetch", async () => {
   const paths = [];
   const server = createServer(async (request, response) => {
     const [body] = await once(request, "data");
     paths.push([request.method, request.url, request.headers["x-csrf"], JSON.parse(body)]);
     const answers = {
-      "/api/begin-evaluation": [200, { laError: "LA_ERROR_BIOMETRY_LOCKOUT", retryAfter: "1.5s", nextFactors: ["FACTOR_PASSCODE"] }],
-      "/api/submit-attempt": [429, { code: "resource_exhausted", reason: "TOO_MANY", retry_after: 4 }],
-      "/api/begin-binding": [502, "a proxy's page"],
-      "/api/complete-binding": [403, {}],
+      "/api/BeginEvaluation": [200, { laError: "LA_ERROR_BIOMETRY_LOCKOUT", retryAfter: "1.5s", nextFactors: ["FACTOR_PASSCODE"] }],
+      "/api/SubmitAttempt": [429, { code: "resource_exhausted", details: [{ debug: { reason: "TOO_MANY" } }, { debug: { retryDelay: "4s" } }] }],
+      "/api/BeginBinding": [502, "a proxy's page"],
+      "/api/CompleteBinding": [403, {}],
     };
     const [status, answer] = answers[request.url] ?? [404, { code: "not_found" }];
     response.writeHead(status).end(typeof answer === "string" ? answer : JSON.stringify(answer));
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   const backend = kit.fetchBackend(`http://127.0.0.1:${server.address().port}/api`, { headers: { "x-csrf": "1" } });
-  assert.deepEqual(await backend.beginEvaluation({ purpose: "login" }), { la_error: 0, retry_after: 1.5, next_factors: ["FACTOR_PASSCODE"] });
-  assert.deepEqual(paths[0], ["POST", "/api/begin-evaluation", "1", { purpose: "login" }]);
+  assert.deepEqual(await backend.beginEvaluation({ policy: "login" }), { la_error: 0, retry_after: 1.5, next_factors: ["FACTOR_PASSCODE"] });
+  assert.deepEqual(paths[0], ["POST", "/api/BeginEvaluation", "1", { policy: "login" }]);
   const failure = (call) => call.then(() => assert.fail(), (error) => [error.name, error.status, error.reason, error.retry_after]);
   assert.deepEqual(await failure(backend.submitAttempt({})), ["CallError", "RESOURCE_EXHAUSTED", "TOO_MANY", 4]);
   assert.deepEqual(await failure(backend.beginBinding({})), ["CallError", "UNAVAILABLE", undefined, undefined]);
   assert.deepEqual(await failure(backend.completeBinding({})), ["CallError", "UNKNOWN", undefined, undefined]);
   assert.deepEqual(await failure(backend.acceptedPasskeys()), ["CallError", "NOT_FOUND", undefined, undefined]);
+  assert.equal(kit.nextStep("failed", { status: "canceled".toUpperCase() }).step, "begin-again"); // as Connect spells it
   server.closeAllConnections();
   server.close();
   await once(server, "close");

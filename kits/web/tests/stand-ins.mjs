@@ -29,7 +29,7 @@ export class Service {
   async beginBinding(request) {
     this.calls.push(["beginBinding", request]);
     const content = this.lie("binding", {
-      challenge: randomBytes(32), application: this.application, profile: this.profile, device: request.device_id ?? "",
+      challenge: randomBytes(32), application: this.application, profile: this.profile, device: request.deviceId ?? "",
     });
     const input = encoded("touchstone binding v1", content.challenge, content.application, content.profile, content.device);
     this.ticket = { challenge: content.toldChallenge ?? content.challenge, input };
@@ -47,13 +47,13 @@ export class Service {
     this.calls.push(["completeBinding", request]);
     const binding_id = `b_${randomUUID()}`;
     for (const key of request.keys ?? []) {
-      assert.ok(await verifies(key, this.ticket.input, key.signature, key.signature_form), "the new key signs the ticket");
+      assert.ok(await verifies(key, this.ticket.input, key.signature, key.signatureForm), "the new key signs the ticket");
       this.bindings.set(binding_id, key);
     }
     return { binding: { bindingId: binding_id }, advisories: ["NO_RECOVERY_FACTOR"], ...this.lies.bound };
   }
 
-  async beginEvaluation({ purpose, transaction, binding_id = "", ...request }) {
+  async beginEvaluation({ policy: purpose, transaction, bindingId: binding_id = "", ...request }) {
     this.calls.push(["beginEvaluation", { purpose, transaction, binding_id, ...request }]);
     const content = this.lie("evaluation", { challenge: randomBytes(32), application: this.application, binding: binding_id, purpose, transaction });
     if (content.denial) return { denial: content.denial };
@@ -76,7 +76,7 @@ export class Service {
     if (scripted) return scripted;
     if (report) return { outcome: "OUTCOME_CANCELED", laError: "LA_ERROR_USER_CANCEL", nextFactors: ["FACTOR_BIOMETRY"] };
     if (passkey) return { outcome: "OUTCOME_SUCCEEDED", profileId: this.profile, token: "t" };
-    const isRight = await verifies(this.bindings.get(this.evaluation.binding_id), this.evaluation.input, key.signature, key.signature_form);
+    const isRight = await verifies(this.bindings.get(this.evaluation.binding_id), this.evaluation.input, key.signature, key.signatureForm);
     return isRight ? { outcome: "OUTCOME_SUCCEEDED", profileId: this.profile, token: "t" } : { outcome: "OUTCOME_TRY_AGAIN", laError: "LA_ERROR_AUTHENTICATION_FAILED" };
   }
 
@@ -94,7 +94,7 @@ export class Service {
   }
 }
 
-async function verifies({ public_key }, input, signature, form = "SIGNATURE_FORM_RAW") {
+async function verifies({ publicKey: public_key }, input, signature, form = "SIGNATURE_FORM_RAW") {
   const key = bytes(public_key);
   const isRSA = key[0] === 0x30;
   const algorithm = isRSA ? { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" } : { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };

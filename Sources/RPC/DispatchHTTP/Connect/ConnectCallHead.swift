@@ -12,6 +12,8 @@ package struct ConnectCallHead: Sendable {
   }
 
   package let form: MessageForm
+  /// The request's message is compressed by gzip. Answers never are, as over gRPC.
+  package let isCompressed: Bool
   /// How long the client waits.
   package let timeout: Duration?
 
@@ -34,10 +36,16 @@ package struct ConnectCallHead: Sendable {
     guard head.fields.values(of: "connect-protocol-version").allSatisfy({ $0 == "1" }) else {
       throw Refusal(.invalidArgument, "connect-protocol-version must be 1")
     }
-    guard head.fields.values(of: "content-encoding").allSatisfy({ $0.lowercased() == "identity" }) else {
-      throw Refusal(.unimplemented, "messages are taken without compression: the one content-encoding is identity")
-    }
+    isCompressed = try Self.isCompressed(head.fields.values(of: "content-encoding"))
     timeout = try Self.timeout(head.fields.values(of: "connect-timeout-ms"))
+  }
+
+  private static func isCompressed(_ encodings: [String]) throws(Refusal) -> Bool {
+    guard let encoding = encodings.first?.lowercased(), encoding != "identity" else { return false }
+    guard encodings.count == 1, encoding == "gzip" else {
+      throw Refusal(.unimplemented, "content-encoding must be identity or gzip")
+    }
+    return true
   }
 
   /// At most ten digits of milliseconds.

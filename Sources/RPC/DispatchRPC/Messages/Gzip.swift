@@ -4,8 +4,8 @@ import CZlib
 /// made when it is first needed and used again for every message, because zlib's state takes some 40 KiB.
 ///
 /// Confined to the event loop; a handler that runs while a message is handed over may well use it for another.
-final class Gzip {
-  enum Fault: Error, Equatable {
+package final class Gzip {
+  package enum Fault: Error, Equatable {
     /// Not one gzip member and nothing else: cut short, damaged, or with something after it, as C-core sees it.
     case malformed
     /// It has more than the limit; no more than that was inflated.
@@ -17,8 +17,10 @@ final class Gzip {
 
   private var inflater: Inflater?
 
+  package init() {}
+
   /// An empty message inflates to nothing, as C-core has it.
-  func inflate(_ message: [UInt8], limit: Int) throws(Fault) -> [UInt8] {
+  package func inflate(_ message: [UInt8], limit: Int) throws(Fault) -> [UInt8] {
     if message.isEmpty { return [] }
     if inflater == nil { inflater = Inflater() }
     return try inflater!.inflate(message, limit: min(limit, Self.largestBytes))

@@ -6,7 +6,7 @@ internal import TouchstoneCodec
 internal import TouchstoneService
 
 /// The routes of the methods at one address. A call has the same handler, grants, limits and events as over gRPC. As
-/// many run at one time as there are connections, which are fewer than the calls that gRPC's server never refuses
+/// many run at one time as there are connections, no more than the calls that gRPC's server never refuses
 /// (`RunningCallLimit`).
 struct ConnectRoutes: Sendable {
   /// The largest message, if it is one field of bytes in Base64, and a tenth for names.
@@ -16,6 +16,7 @@ struct ConnectRoutes: Sendable {
   /// The address's own, with an index among the service's.
   let loop: EventLoop
   let meters: LoopConfined<CallMeters>
+  let gzip: LoopConfined<Gzip>
   /// Whether a process of this machine may call without a key: on an address that serves operators, too, which is for
   /// this machine alone. Before an address for everybody there may be a proxy, all of whose clients would be `local`.
   let takesLocalCallers: Bool
@@ -56,7 +57,7 @@ struct ConnectRoutes: Sendable {
       return exchange.answer(error.response)
     }
     // The service refuses an unknown caller before it says what is wrong with the request, so it gets one in any case.
-    let (message, fault) = Self.message(of: request.body, head.form, method)
+    let (message, fault) = message(of: request.body, head, method)
     let call = ConnectCall(request, exchange, method, head.form, fault, at: place, for: self)
     guard !service.isDraining else { return call.fail(TouchstoneService.drainingError) }
     if let timeout = head.timeout { call.end(at: loop.now.advanced(by: timeout)) }
@@ -67,14 +68,27 @@ struct ConnectRoutes: Sendable {
   /// The bytes of no message: no field has the number 0.
   private static let unreadableMessage: [UInt8] = [0]
 
-  private static func message(
-    of body: [UInt8], _ form: ConnectCallHead.MessageForm, _ method: JSONMethod
+  private func message(
+    of body: [UInt8], _ head: ConnectCallHead, _ method: JSONMethod
   ) -> ([UInt8], DecodingError?) {
-    guard form == .json else { return (body, nil) }
     do throws(DecodingError) {
-      return (try method.request(body), nil)
+      let body = head.isCompressed ? try inflated(body) : body
+      return (head.form == .json ? try method.request(body) : body, nil)
     } catch {
-      return (unreadableMessage, error)
+      return (Self.unreadableMessage, error)
+    }
+  }
+
+  private func inflated(_ body: [UInt8]) throws(DecodingError) -> [UInt8] {
+    do throws(Gzip.Fault) {
+      return try gzip.value.inflate(body, limit: Self.maximumBodyBytes)
+    } catch {
+      switch error {
+      case .malformed: throw DecodingError(code: .malformed, field: "", reason: "is not gzip")
+      case .tooLarge:
+        throw DecodingError(
+          code: .outOfBudget, field: "", reason: "has more than \(Self.maximumBodyBytes) bytes when it is inflated")
+      }
     }
   }
 }

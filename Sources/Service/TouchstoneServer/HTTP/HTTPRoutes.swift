@@ -38,7 +38,7 @@ struct HTTPRoutes {
     if parts.contains(.everybody) {
       addKeys(to: &router)
       ConnectRoutes(
-        service: service, loop: loop, meters: LoopConfined(callMeters, on: loop),
+        service: service, loop: loop, meters: LoopConfined(callMeters, on: loop), gzip: LoopConfined(Gzip(), on: loop),
         takesLocalCallers: parts.contains(.operators), hostName: name
       ).add(to: &router)
     }

@@ -35,10 +35,12 @@ public abstract class TouchstoneMethods {
    * does not use it. If the binding has keys and replaces the profile's own binding on the device, a lockout that began while
    * the replaced binding was active ends. A ProfileTouchID ends no lockout; if one replaced that binding in between, a later
    * binding with keys still ends the lockout.
-   * INVALID_ARGUMENT: application_id, ticket, device_name, posture; keys (none, or over two), keys[i].public_key (PEM, RSA, not
-   * a point on P-256, or the other key's), keys[i].protection (absent, or for the same factor as the other key),
-   * keys[i].signature and keys[i].ml_dsa_65_signature (does not prove possession), keys[i].ml_dsa_65_public_key (no such key, or the
-   * other key's), keys[i].certificate_chain (for another platform than Android, or it does not
+   * INVALID_ARGUMENT: application_id, ticket, device_name, posture; keys (none, or over two), keys[i].public_key (PEM, not
+   * a point on P-256, an RSA key of another size, exponent or form, or the other key's),
+   * keys[i].protection (absent, or for the same factor as the other key),
+   * keys[i].signature_form (unknown, or BASE64URL_TEXT, and the application's configuration does not allow it),
+   * keys[i].signature and keys[i].ml_dsa_65_signature (does not prove possession), keys[i].ml_dsa_65_public_key (no such key, the
+   * other key's, or beside RSA), keys[i].certificate_chain (for another platform than Android, or it does not
    * prove the key; if it cannot be read or is not served, the reason says so, such as MALFORMED_CERTIFICATE or
    * UNSUPPORTED_FORMAT of docs/ATTESTATION.md; otherwise only the event names it), app_attest (for another platform than iOS,
    * iPadOS and macOS, or beside profile_touch_id or passkey, or without exactly one of attestation and assertion), app_attest.key_id,

@@ -1,0 +1,166 @@
+"""A person in a browser: signs up, adds a passkey, logs in by it, pays, loses everything and recovers."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+sys.path.insert(0, str(ROOT / "Tests/Acceptance"))
+from support.browser import Browser  # noqa: E402
+
+SHOP = Path(__file__).parents[1]
+EMAIL, PASSWORD = "ada@example.org", "correct horse"
+
+
+class Shop:
+    """As `make example` starts it."""
+
+    def __init__(self, directory):
+        self._log = open(directory / "shop.log", "w+")
+        command = [sys.executable, SHOP / "start", os.environ["SHOP_TOUCHSTONE"], os.environ["SHOP_KIT"], "0"]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._log, text=True)
+        line = self._process.stdout.readline()
+        assert line.startswith("shop: "), self.log
+        self.url = line.removeprefix("shop: ").strip()
+
+    @property
+    def log(self):
+        return Path(self._log.name).read_text()
+
+    def close(self):
+        self._process.terminate()
+        assert self._process.wait(30) == 0, self.log
+        self._log.close()
+
+
+@pytest.fixture
+def shop(tmp_path):
+    shop = Shop(tmp_path)
+    yield shop
+    shop.close()
+
+
+class Page:
+    """The browser, as a person uses it."""
+
+    def __init__(self, directory, shop):
+        self.browser, self._shop = Browser(directory), shop
+        self._authenticator = self.browser.add_authenticator()
+
+    def touch(self, is_touched):
+        """Whether the person touches the authenticator when it asks."""
+        named = {"authenticatorId": self._authenticator, "enabled": is_touched}
+        self.browser.call("WebAuthn.setAutomaticPresenceSimulation", **named)
+
+    def open(self, path):
+        self.browser.open(self._shop.url + path)
+
+    def fill(self, **fields):
+        """Sends the page's form."""
+        for name, value in fields.items():
+            self.browser.run(f"document.querySelector('main [name={name}]').value = {value!r}")
+        self.browser.load(lambda: self.browser.run("document.querySelector('main form button').click()"))
+
+    def press(self, selector):
+        """Presses what leads to another page."""
+        self.browser.load(lambda: self.browser.run(f"document.querySelector({selector!r}).click()"))
+
+    def press_and_read(self, selector):
+        """Presses what stays on the page, and returns what the page says then."""
+        watch = "new Promise(told => new MutationObserver(() => told(status.textContent)).observe(status, {childList: true}))"
+        return self.browser.run(
+            f"(() => {{ const status = document.querySelector('#status'); const told = {watch};"
+            f" document.querySelector({selector!r}).click(); return told }})()"
+        )
+
+    @property
+    def text(self):
+        return self.browser.run("document.querySelector('main').innerText")
+
+
+@pytest.fixture
+def page(tmp_path, shop):
+    page = Page(tmp_path / "chromium", shop)
+    yield page
+    page.browser.close()
+
+
+def sign_up(page):
+    page.open("/signup")
+    page.fill(email=EMAIL, password=PASSWORD)
+    assert "your password alone" in page.text
+    page.press("[data-action=register]")
+    assert "Browser (passkey)" in page.text
+
+
+def log_out(page):
+    page.press("header form button")
+    assert "Log in to buy" in page.text
+
+
+def test_a_passkey_logs_in_and_pays(page):
+    sign_up(page)
+    log_out(page)
+    page.touch(False)  # so that autofill waits
+    page.open("/login")
+    page.browser.run("document.querySelector('[data-action=login]').click()")
+    page.browser.load(lambda: page.touch(True))
+    page.press("[value=coffee]")
+    assert "3.20 EUR to Coffee Bar" in page.text
+    page.press("[data-action=pay]")
+    assert "Paid (pop" in page.text
+    # A person who came by a passkey adds no other: whoever borrows the phone could.
+    page.open("/devices")
+    assert "log in by your password" in page.text
+
+
+def test_autofill_logs_in(page):
+    sign_up(page)
+    log_out(page)
+    loads = page.browser.loads
+    page.open("/login")
+    # The authenticator touches itself as soon as the page asks.
+    while page.browser.loads < loads + 2:
+        page.browser.next(lambda message: message.get("method") == "Page.loadEventFired")
+    assert "Your orders" in page.text
+
+
+def test_a_second_passkey_of_this_browser_is_none(page):
+    sign_up(page)
+    assert page.press_and_read("[data-action=register]") == "There is a passkey already."
+
+
+def test_a_removed_passkey_logs_nobody_in(page):
+    sign_up(page)
+    page.press("[data-action=revoke]")
+    assert "your password alone" in page.text
+    log_out(page)
+    page.open("/login")
+    assert page.press_and_read("[data-action=login]") != ""
+    page.open("/devices")
+    assert "Forgot the password" in page.text
+
+
+def test_recovery_ends_what_logged_in_before(page, shop):
+    sign_up(page)
+    log_out(page)
+    page.open("/forgot")
+    page.fill(email=EMAIL)
+    code = shop.log.rpartition(f"Code for {EMAIL}: ")[2][:8]
+    page.fill(email=EMAIL, code="00000000" if code != "00000000" else "1", password="battery staple")
+    assert "That is wrong" in page.browser.run("document.body.innerText")
+    page.open("/forgot")
+    page.fill(email=EMAIL)
+    code = shop.log.rpartition(f"Code for {EMAIL}: ")[2][:8]
+    page.fill(email=EMAIL, code=code, password="battery staple")
+    assert "your password alone" in page.text
+    log_out(page)
+    page.open("/login")
+    assert page.press_and_read("[data-action=login]") != ""
+    page.fill(email=EMAIL, password=PASSWORD)
+    assert "That is wrong" in page.text
+    page.fill(email=EMAIL, password="battery staple")
+    assert "your password alone" in page.text
