@@ -273,14 +273,14 @@ test-operator: deb clients ## Time a new operator: package, first login, its met
 .PHONY: release-files
 release-files: export SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct))
 release-files: load-client deb image clients ## Build a release in .build-release; RELEASE_KEY=FILE signs it, RELEASE_PUBLIC_KEY=FILE verifies that
-	@deploy/install-packages release
+	@deploy/install-packages release kits
 	@deploy/release/build .build-release .build/release .build-deb $(clients) "localhost/touchstone:$$(cat VERSION)"
 	@deploy/release/verify .build-release $(RELEASE_PUBLIC_KEY)
 
 # It builds no image, because that takes minutes.
 .PHONY: test-release
 test-release: load-client clients ## Build a release of the present binaries twice, compare, sign and verify
-	@deploy/install-packages deb release
+	@deploy/install-packages deb release kits
 	BINARIES=$(CURDIR)/.build/release TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) CLIENTS=$(CURDIR)/$(clients) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Release
 
 # By the toolchain alone: no plugin, and no dependency of the package.

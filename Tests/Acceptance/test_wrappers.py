@@ -1,7 +1,7 @@
 """What wrappers of frameworks make today: RSA keys, and signatures over the text of signing_input (R31, R33).
 
-The phones here sign as react-native-biometrics 3 does. Its JavaScript gives and takes texts: the payload is signed in UTF-8, and the
-public key and the signature come back in base64.
+The phones here sign as react-native-biometrics 3 does. Its JavaScript gives and takes texts: the payload is signed in
+UTF-8, and the public key and the signature come back in base64.
 """
 
 import base64
@@ -15,8 +15,10 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from support.android import PACKAGE, AndroidPhone, Maker
+from support.apple import APP_ID, Apple, ApplePhone
 from support.caller import COFFEE, new_caller
 from support.errors import refused
+from support.passkeys import Passkey, PasskeyCaller, served
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone, public_bytes
 from support.stubs import bindings_pb2, evaluation_pb2, types_pb2
 
@@ -297,3 +299,67 @@ def test_androids_hardware_vouches_for_an_rsa_key(start, maker, tmp_path):
         with refused(INVALID_ARGUMENT, field="keys[0].certificate_chain"):
             shop.bindings.CompleteBinding(shop.completion(stranger, begun, keys=[key]))
         assert last_event(shop) == ("binding.refused", {"reason": "KEY_DIFFERS"})
+
+
+class WrappedApplePhone(WrappedPhone, ApplePhone):
+    """An app on the wrapper that also uses App Attest."""
+
+    def __init__(self, apple):
+        ApplePhone.__init__(self, apple)
+        self.wrapper, self.form = IOSWrapper(), TEXT
+
+
+def test_an_app_vouches_for_an_rsa_key(start, tmp_path):
+    """R43: over the key's SubjectPublicKeyInfo, and over the same bytes whatever form the signature has."""
+    apple = Apple()
+    settings = {
+        "attestation": {"roots": {"apple": str(apple.write_roots(tmp_path / "apple.pem"))}},
+        "applications": {"shop": {"app_ids": [APP_ID], "text_signatures": True}},
+    }
+    shop, phone = new_caller(start(configuration=settings), "shop"), WrappedApplePhone(apple)
+    begun = shop.begin_binding(phone, "alice")
+    keys = phone.hardware_keys(begun.signing_input)
+    request = shop.completion(phone, begun, keys=keys)
+    request.app_attest.CopyFrom(phone.attestation(begun, keys))
+    phone.binding = shop.bindings.CompleteBinding(request).binding
+    assert phone.binding.attestation_level == types_pb2.ATTESTATION_LEVEL_APP
+    token = shop.login(phone).token
+    assert jwt.decode(token, options={"verify_signature": False})["att"] == "app"
+
+
+def test_a_signature_serves_once_and_for_its_own_evaluation(shop):
+    phone = WrappedPhone(AndroidWrapper())
+    shop.bind(phone)
+    first, second = shop.begin(phone), shop.begin(phone)
+    proof = phone.proof(first.signing_input)
+    assert shop.submit(phone, second, key=proof).outcome == TRY_AGAIN
+    assert shop.submit(phone, first, key=proof).outcome == SUCCEEDED
+    assert shop.submit(phone, first, key=proof).outcome == evaluation_pb2.OUTCOME_INVALID_CONTEXT
+    # Five wrong ones in a row lock its biometrics, as of any key.
+    for _ in range(5):
+        opened = shop.begin(phone)
+        answer = shop.submit(phone, opened, key=proof)
+    assert answer.outcome == evaluation_pb2.OUTCOME_LOCKED_OUT
+
+
+def test_one_rsa_key_as_a_passkey_and_as_a_phones_key(start, maker):
+    """What it signs as one is never taken for the other."""
+    caller = new_caller(start(configuration=served("shop")), "shop")
+    shop, passkey, phone = PasskeyCaller(caller), Passkey(-257), RSAPhone(maker)
+    phone.keys = {BIOMETRY: passkey.key}
+    shop.register(passkey)
+    caller.bind(phone, "alice")
+    # An assertion's signature as the key's.
+    opened = shop.begin(binding_id=phone.binding.binding_id, posture=phone.posture())
+    asserted = passkey.get(shop.begin(profile_id="alice").passkey_options)
+    proof = evaluation_pb2.KeyProof(signature=asserted.signature, factor=BIOMETRY)
+    assert caller.submit(phone, opened, key=proof).outcome == TRY_AGAIN
+    # The key's signature as the assertion's, and in place of one.
+    opened = shop.begin(binding_id=passkey.binding.binding_id, posture=phone.posture())
+    signed = passkey.get(opened.passkey_options)
+    signed.signature = phone.sign(opened.signing_input)
+    assert shop.submit(opened, signed).outcome == TRY_AGAIN
+    assert caller.submit(phone, opened, key=phone.proof(opened.signing_input)).outcome not in (SUCCEEDED, 0)
+    # Each as what it is.
+    assert shop.login(passkey).outcome == SUCCEEDED
+    assert caller.login(phone).outcome == SUCCEEDED

@@ -4,6 +4,8 @@ import os
 import re
 import shutil
 import xml.etree.ElementTree as ElementTree
+import zipfile
+from pathlib import Path
 
 import pytest
 from conftest import PACKAGES, ROOT, code_of
@@ -12,6 +14,30 @@ from support.java import run
 
 SOURCES = ROOT / "clients/java"
 README = SOURCES / "README.md"
+#: Debian's packages, as a repository of Maven's.
+DEBIAN = Path("/usr/share/maven-repo")
+
+#: No other place is asked than Debian's packages and a folder with the jar.
+SETTINGS = """<settings>
+  <localRepository>{directory}/local</localRepository>
+  <mirrors><mirror><id>debian</id><mirrorOf>*,!jar</mirrorOf><url>file://{debian}</url></mirror></mirrors>
+</settings>
+"""
+PROJECT = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>shop</groupId>
+  <artifactId>shop</artifactId>
+  <version>1</version>
+  <repositories><repository><id>jar</id><url>file://{directory}/repository</url></repository></repositories>
+  <dependencies>
+    <dependency>
+      <groupId>org.example.touchstone</groupId>
+      <artifactId>touchstone-client</artifactId>
+      <version>{version}</version>
+    </dependency>
+  </dependencies>
+</project>
+"""
 POM = "{http://maven.apache.org/POM/4.0.0}"
 
 PROGRAM = """
@@ -97,15 +123,38 @@ def test_it_calls_the_service(command, tests, shop):
     assert "OK (" in run(*command, *settings, "-classpath", tests, "org.junit.runner.JUnitCore", "touchstone.ServiceTest")
 
 
-def test_the_login_of_its_readme_runs_with_the_jar_in_an_empty_folder(shop, jar, command, tmp_path):
+def played(shop, path, command, folder):
+    """The login of the README, compiled and run in a folder that was empty: the token, and the reasons of two refusals."""
     login = code_of(README, "java")
     assert len(login.strip().splitlines()) <= 15
-    (tmp_path / "Login.java").write_text(PROGRAM % login)
-    path = f"{jar}:{java.libraries()}"
-    run("javac", "-classpath", path, "Login.java", cwd=tmp_path)
-    token, refused, beyond = shop.play([*command, "-classpath", f"{path}:.", "Login"], posture="text", cwd=tmp_path)
+    (folder / "Login.java").write_text(PROGRAM % login)
+    run("javac", "-classpath", path, "Login.java", cwd=folder)
+    return shop.play([*command, "-classpath", f"{path}:.", "Login"], posture="text", cwd=folder)
+
+
+def test_the_login_of_its_readme_runs_with_the_jar_in_an_empty_folder(shop, jar, command, tmp_path):
+    token, refused, beyond = played(shop, f"{jar}:{java.libraries()}", command, tmp_path)
     assert shop.caller.introspect(token).active
     assert (refused, beyond) == ("APPLICATION_NOT_GRANTED", "BEYOND_LOG_END")
+
+
+def test_maven_finds_it_and_what_it_needs_by_its_coordinates(shop, jar, command, tmp_path):
+    version = (ROOT / "VERSION").read_text().strip()
+    place = tmp_path / "repository/org/example/touchstone/touchstone-client" / version
+    place.mkdir(parents=True)
+    for file in (jar, jar.with_suffix(".pom")):
+        shutil.copy(file, place)
+    (tmp_path / "settings.xml").write_text(SETTINGS.format(directory=tmp_path, debian=DEBIAN))
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (folder / "pom.xml").write_text(PROJECT.format(directory=tmp_path, version=version))
+    plugin = next((DEBIAN / "org/apache/maven/plugins/maven-dependency-plugin").glob("[0-9]*")).name
+    goal = f"org.apache.maven.plugins:maven-dependency-plugin:{plugin}:build-classpath"
+    run("mvn", "--batch-mode", "--settings", tmp_path / "settings.xml", goal, "-Dmdep.outputFile=path", cwd=folder)
+    # Netty's TLS library is Debian's, as in the other tests.
+    path = f"{(folder / 'path').read_text()}:/usr/share/java/netty-tcnative.jar"
+    token, *_ = played(shop, path, command, folder)
+    assert shop.caller.introspect(token).active
 
 
 def test_the_jar_is_for_java_11_and_has_nothing_of_others(jar):
@@ -129,11 +178,13 @@ def test_its_pom_names_what_it_needs(jar):
         assert re.match(r"[0-9.]+", installed)[0] == tested[name]
 
 
-def test_a_second_build_makes_the_same_bytes(jar, tmp_path):
-    for number in range(2):
-        run(SOURCES / "build", tmp_path / str(number), env={**os.environ, "SOURCE_DATE_EPOCH": "1790000000"})
-    first, second = ([file.read_bytes() for file in sorted((tmp_path / name).iterdir())] for name in "01")
-    assert first == second and len(first) == 2
+def test_a_second_build_makes_the_same_files_in_one_order_and_of_one_time(jar, tmp_path):
+    run(SOURCES / "build", tmp_path, env={**os.environ, "SOURCE_DATE_EPOCH": "1790000000"}, umask=0o077)
+    with zipfile.ZipFile(jar) as first, zipfile.ZipFile(tmp_path / jar.name) as second:
+        entries = [[(entry.filename, entry.CRC, entry.external_attr) for entry in each.infolist()] for each in (first, second)]
+        assert entries[0] == entries[1] and len(entries[0]) > 100
+        assert len({entry.date_time for entry in second.infolist()}) == 1
+    assert jar.with_suffix(".pom").read_bytes() == (tmp_path / jar.name).with_suffix(".pom").read_bytes()
 
 
 def test_its_methods_are_those_of_the_protos():

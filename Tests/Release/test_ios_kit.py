@@ -66,9 +66,10 @@ struct Shop {
       let coffee = Payment(amount: "3.20", currency: "EUR", payee: "Coffee Bar", reference: "order-1815")
       tell("pay", try await touchID.pay(coffee))
       phone.enroll("index")
-      tell("a new finger", try await touchID.login())
-      tell("the passcode", try await touchID.prove(by: .deviceOwner))
+      tell("by passcode after a new finger", try await touchID.login())
       print(try await touchID.status().state.rawValue)
+      tell("the finger's key is dead", try await touchID.login())
+      tell("the passcode", try await touchID.prove(by: .deviceOwner))
       tell("enable", try await touchID.enable())
       tell("login", try await touchID.login())
       try await touchID.disable()
@@ -169,9 +170,10 @@ def test_an_app_enables_logs_in_pays_changes_a_finger_and_recovers(program, back
         "enable success done - -",
         "login success done - alice",
         "pay success done - alice",
-        "a new finger key-gone bind-again FACTOR_DEVICE_OWNER -",
-        "the passcode success done - alice",
+        "by passcode after a new finger success done - alice",
         "bind-again",
+        "the finger's key is dead key-gone bind-again FACTOR_DEVICE_OWNER -",
+        "the passcode success done - alice",
         "enable success done - -",
         "login success done - alice",
         "not-enabled",

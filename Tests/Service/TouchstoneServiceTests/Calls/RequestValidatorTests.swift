@@ -243,7 +243,7 @@ struct RequestValidatorTests {
 
   @Test(arguments: [
     (Attempt.key(V1.KeyProof(signature: [UInt8](repeating: 0, count: 7), factor: .biometry)), "key.signature"),
-    (.key(V1.KeyProof(signature: [UInt8](repeating: 0, count: 73), factor: .biometry)), "key.signature"),
+    (.key(V1.KeyProof(signature: [UInt8](repeating: 0, count: 513), factor: .biometry)), "key.signature"),
     (.key(V1.KeyProof(signature: [UInt8](repeating: 0, count: 64), factor: .passcode)), "key.factor"),
     (.key(V1.KeyProof(signature: [UInt8](repeating: 0, count: 64), factor: .unspecified)), "key.factor"),
     (.key(V1.KeyProof(signature: [UInt8](repeating: 0, count: 64), factor: V1.Factor(rawValue: 257))), "key.factor"),

@@ -211,7 +211,8 @@ extension TouchstoneKitCore.Denial {
 extension Word {
   fileprivate init(_ factor: V1.Factor) {
     self.init(
-      jsonName(["UNSPECIFIED", "BIOMETRY", "DEVICE_OWNER", "PASSCODE", "GESTURE", "PASSKEY", "PRIMARY"], "FACTOR", factor))
+      jsonName(
+        ["UNSPECIFIED", "BIOMETRY", "DEVICE_OWNER", "PASSCODE", "GESTURE", "PASSKEY", "PRIMARY"], "FACTOR", factor))
   }
 
   fileprivate init(_ outcome: V1.Outcome) {

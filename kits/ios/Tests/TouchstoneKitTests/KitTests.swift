@@ -264,6 +264,26 @@ struct KitTests {
 
   // MARK: JSON
 
+  @Test("No text of a backend stops the app", arguments: ["nans", "infs", "-infs", "-5s", "s", "", "1e999s", "٣s"])
+  func strangeWaits(text: String) {
+    let step = NextStep(failure: CallFailure(status: "UNAVAILABLE", retryAfter: text))
+    #expect((1...86_400).contains(step.seconds ?? 0))
+  }
+
+  @Test("The service's errors are read from Connect's JSON")
+  func connectErrors() {
+    let body = #"""
+      {"code": "failed_precondition", "message": "too old", "details": [
+        {"type": "google.rpc.ErrorInfo", "value": "CgA", "debug": {"reason": "PRIMARY_AUTHENTICATION_TOO_OLD"}},
+        {"type": "google.rpc.RetryInfo", "value": "CgA", "debug": {"retryDelay": "2.500s"}}, {"type": "x", "value": ""}]}
+      """#
+    let failure = CallFailure(connect: Data(body.utf8))
+    #expect(failure?.reason == "PRIMARY_AUTHENTICATION_TOO_OLD" && failure?.retryAfter == "2.500s")
+    #expect(failure.map { NextStep(failure: $0).kind } == .logIn)
+    #expect(CallFailure(connect: Data(#"{"code": "canceled"}"#.utf8))?.status == "CANCELLED")
+    #expect(CallFailure(connect: Data("<html>".utf8)) == nil)
+  }
+
   @Test("A backend that passes JSON on gets the API's names")
   func json() async throws {
     let backend = RecordingBackend()

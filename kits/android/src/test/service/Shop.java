@@ -23,8 +23,9 @@ import touchstone.v1.Secret;
 import touchstone.v1.SetSecretRequest;
 
 /**
- * An app on a JVM and its backend, beside a service: enable, log in, pay, change a finger, recover. Prints a line for each step, and
- * asks for what an Android phone's hardware says of a key: "attest", the kind, the key and the challenge.
+ * An app on a JVM and its backend, beside a service: enable, log in, pay, change a finger, recover. Prints a line for
+ * each step, and asks for what an Android phone's hardware says of a key: "attest", the kind, the key and the
+ * challenge.
  */
 public final class Shop {
   private static final Transaction COFFEE = new Transaction("3.20", "EUR", "Coffee Bar", "order-1");

@@ -170,8 +170,8 @@ public struct NextStep: Hashable, Sendable {
 
   /// "59.200s": whole seconds, so that the wait is over when they are.
   private static func seconds(_ duration: String?) -> Int {
-    let seconds = Double(duration?.dropLast() ?? "") ?? 1
-    return Int(min(max(seconds, 1), 86_400).rounded(.up))
+    guard let seconds = Double(duration?.dropLast() ?? ""), seconds > 1 else { return 1 }
+    return Int(min(seconds, 86_400).rounded(.up))
   }
 
   private static func notices(_ advisories: [String]?) -> [String] {

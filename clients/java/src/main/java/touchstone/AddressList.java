@@ -11,7 +11,10 @@ import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Reads {@code ipv4:10.0.0.1:7443,10.0.0.2:7443}, as gRPC of other languages does. gRPC for Java 1.41 has no such lists. */
+/**
+ * Reads {@code ipv4:10.0.0.1:7443,10.0.0.2:7443}, as gRPC of other languages does. gRPC for Java 1.41 has no such
+ * lists.
+ */
 final class AddressList extends NameResolverProvider {
   static final List<String> SCHEMES = List.of("ipv4", "ipv6");
 

@@ -12,8 +12,8 @@ import java.util.Map;
 /**
  * How gRPC picks an address, and which calls it repeats (gRFC A6), by the promises of the .proto files.
  *
- * <p>A call that ended with ABORTED had no effect. One that ended with UNAVAILABLE may have had one: it is repeated only if the
- * method's {@code idempotency_level} allows that.
+ * <p>A call that ended with ABORTED had no effect. One that ended with UNAVAILABLE may have had one: it is repeated
+ * only if the method's {@code idempotency_level} allows that.
  */
 final class ServiceConfig {
   private ServiceConfig() {}

@@ -27,8 +27,8 @@ final class Targets {
 
   /** The host of {@code host:port} and {@code [host]:port}; without a port, the text itself. */
   static String host(String address) {
-    if (address.startsWith("[")) {
-      return address.substring(1, Math.max(1, address.indexOf(']')));
+    if (address.matches("\\[[^\\]]*](:\\d+)?")) {
+      return address.substring(1, address.indexOf(']'));
     }
     int colon = address.lastIndexOf(':');
     return colon < 0 ? address : address.substring(0, colon);

@@ -50,7 +50,7 @@ public final class TouchstoneClient extends TouchstoneMethods implements AutoClo
   /**
    * Begins a client.
    *
-   * @param target {@code host:port}, or another name of gRPC's: {@code dns:///touchstone:7443} for all addresses of a name,
+   * @param target {@code host:port}, or another name of gRPC's: {@code dns:///touchstone:7443} for all of a name,
    *     {@code ipv4:10.0.0.1:7443,10.0.0.2:7443} for a list.
    */
   public static Builder builder(String target) {
@@ -62,7 +62,10 @@ public final class TouchstoneClient extends TouchstoneMethods implements AutoClo
     return new TouchstoneClient(connection, applicationId, timeout, headers);
   }
 
-  /** A client on the same connection, for texts in a person's language, as in Accept-Language: {@code zh-Hans, en;q=0.5}. */
+  /**
+   * A client on the same connection, for texts in a person's language, as in Accept-Language:
+   * {@code zh-Hans, en;q=0.5}.
+   */
   public TouchstoneClient withLanguages(String languages) {
     Metadata changed = new Metadata();
     changed.merge(headers);
@@ -72,8 +75,9 @@ public final class TouchstoneClient extends TouchstoneMethods implements AutoClo
   }
 
   /**
-   * The channel of the calls, for gRPC's own asynchronous stubs. It sends the key, bounds each call and repeats what may be
-   * repeated. Their requests name the application themselves, and {@link TouchstoneException#of} reads their errors.
+   * The channel of the calls, for gRPC's own asynchronous stubs. It sends the key, bounds each call and repeats what
+   * may be repeated. Their requests name the application themselves, and {@link TouchstoneException#of} reads their
+   * errors.
    */
   public Channel channel() {
     return channel;
@@ -99,7 +103,10 @@ public final class TouchstoneClient extends TouchstoneMethods implements AutoClo
     return new AnswerStream<>(channel, method, withApplication(request));
   }
 
-  /** Names the client's application if the request names none: in its own field, and in {@code filter} and {@code begin}. */
+  /**
+   * Names the client's application if the request names none: in its own field, and in {@code filter} and
+   * {@code begin}.
+   */
   @SuppressWarnings("unchecked")
   private <Request extends Message> Request withApplication(Request request) {
     if (applicationId.isEmpty()) {
@@ -173,15 +180,19 @@ public final class TouchstoneClient extends TouchstoneMethods implements AutoClo
     }
 
     /**
-     * Encrypts: {@code TlsChannelCredentials} with the authorities of the service's certificate, and with the caller's own
-     * certificate if it has one. Without it calls go in plaintext, which the service takes on its own machine alone.
+     * Encrypts: {@code TlsChannelCredentials} with the authorities of the service's certificate, and with the caller's
+     * own certificate if it has one. Without it calls go in plaintext, which the service takes on its own machine
+     * alone.
      */
     public Builder credentials(ChannelCredentials credentials) {
       this.credentials = credentials;
       return this;
     }
 
-    /** The caller's key, as {@code touchstone callers new-key} printed it. It never goes to another machine in plaintext. */
+    /**
+     * The caller's key, as {@code touchstone callers new-key} printed it. It never goes to another machine in
+     * plaintext.
+     */
     public Builder key(String key) {
       this.key = key;
       return this;
@@ -200,8 +211,8 @@ public final class TouchstoneClient extends TouchstoneMethods implements AutoClo
     }
 
     /**
-     * gRPC's name of a way to share calls among the target's addresses: {@code round_robin} for replicas. Without it all calls
-     * go to one address that answers.
+     * gRPC's name of a way to share calls among the target's addresses: {@code round_robin} for replicas. Without it
+     * all calls go to one address that answers.
      */
     public Builder balancing(String policy) {
       balancing = policy;

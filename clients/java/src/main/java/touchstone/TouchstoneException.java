@@ -18,8 +18,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * A call without an answer: the service refused it, or the call did not reach it. A policy's decision is never an exception: the
- * answer carries it.
+ * A call without an answer: the service refused it, or the call did not reach it. A policy's decision is never an
+ * exception: the answer carries it.
  */
 public class TouchstoneException extends StatusRuntimeException {
   private static final long serialVersionUID = 1;
@@ -96,7 +96,10 @@ public class TouchstoneException extends StatusRuntimeException {
     return Collections.unmodifiableList(details.quotas);
   }
 
-  /** A text for the person, if the refusal concerns them, in the language of the call; otherwise empty (LocalizedMessage). */
+  /**
+   * A text for the person, if the refusal concerns them, in the language of the call; otherwise empty
+   * (LocalizedMessage).
+   */
   public String getText() {
     return details.text;
   }
@@ -120,8 +123,8 @@ public class TouchstoneException extends StatusRuntimeException {
   }
 
   /**
-   * What a google.rpc.Status carries: the first detail of each kind. It is read by the fields' numbers, because the classes of
-   * google.rpc that a program has may be older than ErrorInfo.
+   * What a google.rpc.Status carries: the first detail of each kind. It is read by the fields' numbers, because the
+   * classes of google.rpc that a program has may be older than ErrorInfo.
    */
   private static final class Details {
     private static final List<String> KINDS = List.of(

@@ -255,7 +255,8 @@ public class ClientTest {
         Map.entry("unix:/run/touchstone.sock", true), Map.entry("ipv4:127.0.0.1:7443,10.0.0.1:7443", false),
         Map.entry("touchstone:7443", false), Map.entry("10.0.0.1:7443", false), Map.entry("127.0.0.1.example.org:7443", false),
         Map.entry("localhost.example.org", false), Map.entry("dns:///touchstone:7443", false),
-        Map.entry("dns://localhost/touchstone:7443", false), Map.entry("[fe80::1]:7443", false), Map.entry("", false));
+        Map.entry("dns://localhost/touchstone:7443", false), Map.entry("[fe80::1]:7443", false), Map.entry("[::1]@10.0.0.1:7443", false),
+        Map.entry("localhost:@10.0.0.1:7443", false), Map.entry("", false));
     for (Map.Entry<String, Boolean> target : targets.entrySet()) {
       assertEquals(target.getKey(), target.getValue(), Targets.isLocal(target.getKey()));
     }

@@ -19,7 +19,10 @@ import org.junit.Before;
 import org.junit.Test;
 import touchstone.v1.*;
 
-/** The client in front of a service with TLS. The properties "target", "authority" and "key" name it; the caller is the shop. */
+/**
+ * The client in front of a service with TLS. The properties "target", "authority" and "key" name it; the caller is the
+ * shop.
+ */
 public class ServiceTest {
   private static final String TARGET = System.getProperty("target");
   private TouchstoneClient client;

@@ -15,7 +15,9 @@ import java.security.spec.ECGenParameterSpec;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Keys in Android's Keystore. This class was compiled against stubs of Android's classes, and has not run on a phone. */
+/**
+ * Keys in Android's Keystore. This class was compiled against stubs of Android's classes, and has not run on a phone.
+ */
 public final class AndroidKeys implements Keys {
   private static final String STORE = "AndroidKeyStore";
   private static final int ANDROID_9 = 28;

@@ -3,8 +3,8 @@ package touchstone.kit;
 import java.util.List;
 
 /**
- * What the app's backend relays of an answer of the service, whichever call it answers: fields that the call does not have stay as
- * they are. The names are the API's, so that a JSON library can fill it by its fields.
+ * What the app's backend relays of an answer of the service, whichever call it answers: fields that the call does not
+ * have stay as they are. The names are the API's, so that a JSON library can fill it by its fields.
  */
 public final class Answer {
   /** Of BeginBinding and BeginEvaluation: {@code ticket} or {@code evaluation}, which the backend may keep itself. */

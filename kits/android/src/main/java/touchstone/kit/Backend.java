@@ -11,7 +11,10 @@ public interface Backend {
   /** BeginBinding for the person who is logged in. */
   Answer beginBinding(String deviceId, Posture posture) throws IOException;
 
-  /** CompleteBinding. {@code handle}: of the answer to beginBinding. {@code replaceExisting}: see {@link TouchID#enable}. */
+  /**
+   * CompleteBinding. {@code handle}: of the answer to beginBinding. {@code replaceExisting}: see {@link
+   * TouchID#enable}.
+   */
   Answer completeBinding(byte[] handle, List<BoundKey> keys, Posture posture, boolean replaceExisting) throws IOException;
 
   /** BeginEvaluation; {@code transaction} is null for a login. */

@@ -1,6 +1,9 @@
 package touchstone.kit;
 
-/** A refusal by the kit. The code is for programs and the same in every kit: {@code other-application}, {@code key-gone}. */
+/**
+ * A refusal by the kit. The code is for programs and the same in every kit: {@code other-application}, {@code
+ * key-gone}.
+ */
 public final class KitException extends RuntimeException {
   private static final long serialVersionUID = 1;
   private final String code;

@@ -10,8 +10,8 @@ public final class PlatformError {
       "LAError 0:success",
       "OSStatus 0:success -25300:key-gone -26275:key-gone -25299:retry -25293:-1 -128:-2 -25308:-1004",
       "TKError -2:retry -3:retry -4:-2 -5:-1 -6:key-gone -9:retry",
-      // BiometricPrompt: 2 unable to process, 3 timeout, 5 canceled, 7 and 9 lockouts, 10 user canceled, 11 no biometrics,
-      // 13 negative button, 14 no device credential.
+      // BiometricPrompt: 2 unable to process, 3 timeout, 5 canceled, 7 and 9 lockouts, 10 user canceled, 11 no
+      // biometrics, 13 negative button, 14 no device credential.
       "prompt 2:-4 3:-4 5:-4 7:-8 9:-8 10:-2 11:-7 13:-2 14:-5",
       // SignatureException: "Key user not authenticated".
       "exception KeyPermanentlyInvalidatedException:key-gone UnrecoverableKeyException:key-gone KeyNotFound:key-gone"

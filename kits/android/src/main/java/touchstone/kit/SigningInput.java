@@ -3,7 +3,10 @@ package touchstone.kit;
 import java.util.Arrays;
 import java.util.List;
 
-/** What a key is to sign, taken apart. The signature approves this content, so that no other is signed (docs/SIGNING.md). */
+/**
+ * What a key is to sign, taken apart. The signature approves this content, so that no other is signed
+ * (docs/SIGNING.md).
+ */
 public final class SigningInput {
   /** More than any that the service makes: a payment with the longest texts has 1,100 bytes. */
   private static final int MOST_BYTES = 4096;

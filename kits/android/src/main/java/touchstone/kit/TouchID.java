@@ -13,8 +13,8 @@ import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Fingerprint login and payment for an app. One thread at a time may use it, and not the main one: each method waits for the
- * backend and for the person.
+ * Fingerprint login and payment for an app. Its methods wait for the backend and for the person, so the main thread may
+ * not call them. A second call waits for the first one.
  */
 public final class TouchID {
   /** How long an answer serves whose time cannot be right, in seconds: the service's default. */
@@ -70,7 +70,10 @@ public final class TouchID {
     return enable(profile, title, false);
   }
 
-  /** The same. {@code replaceExisting} ends the binding of another person on this phone, after the step "replace-binding". */
+  /**
+   * The same. {@code replaceExisting} ends the binding of another person on this phone, after the step
+   * "replace-binding".
+   */
   public NextStep enable(String profile, String title, boolean replaceExisting) throws IOException {
     return answered(() -> {
       // Whether biometrics are still locked, the prompts will show: Android's lock may have ended long ago.
@@ -285,7 +288,7 @@ public final class TouchID {
     NextStep run() throws IOException, GeneralSecurityException;
   }
 
-  private static NextStep answered(Flow flow) throws IOException {
+  private synchronized NextStep answered(Flow flow) throws IOException {
     try {
       return flow.run();
     } catch (KitException refusal) {

@@ -4,7 +4,9 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 
-/** Runs the methods of classes whose names begin with "test", each on an object of its own, and says how many passed. */
+/**
+ * Runs the methods of classes whose names begin with "test", each on an object of its own, and says how many passed.
+ */
 final class Runner {
   private Runner() {}
 
