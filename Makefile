@@ -83,6 +83,13 @@ go_packages := $(clients)/go/fetched
 # The output of `make kits`.
 kits := .build-kits
 
+# The shop's Python, and the kit that its page loads. Its account that `make example-phone` uses.
+example := .build-example
+example_kit := $(example)/kit/dist/touchstone.min.js
+PORT ?= 5000
+EMAIL ?= ada@example.org
+PASSWORD ?= correct horse
+
 # Tests that start services mostly wait for them, so several run at a time: so many follow.
 pytest_services := $(python) -m pytest --dist worksteal --numprocesses
 
@@ -144,6 +151,23 @@ test-kits: build-tests kits clients $(python_environment)/installed ## Decide th
 	.build/debug/touchstonePackageTests.xctest --testing-library swift-testing --filter '^TouchstoneKitTests\.'
 	kits/ios/Tests/compile-as-swift-5 .build/debug
 	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Kits
+
+.PHONY: example
+example: debug $(example)/installed $(example_kit) ## Start Touchstone and a whole shop on PORT (5000), and print its address
+	@exec env --unset=TOUCHSTONE_ACCELERATED $(example)/bin/python examples/shop/start $(debug) $(example_kit) $(PORT)
+
+.PHONY: shop-phone
+shop-phone: deps
+	$(build_debug) --product shop-phone
+
+.PHONY: example-phone
+example-phone: shop-phone ## Let a simulated iPhone with the shop's app use it, as EMAIL with PASSWORD, who have signed up in the page
+	@.build/debug/shop-phone http://localhost:$(PORT) '$(EMAIL)' '$(PASSWORD)'
+
+.PHONY: test-example
+test-example: debug shop-phone $(example)/installed $(example_kit) ## Play the shop in headless Chromium, and by the phone
+	SHOP_TOUCHSTONE=$(CURDIR)/$(debug) SHOP_KIT=$(CURDIR)/$(example_kit) SHOP_PHONE=$(CURDIR)/.build/debug/shop-phone \
+	  PYTHONDONTWRITEBYTECODE=1 $(example)/bin/python -m pytest -p no:cacheprovider examples/shop/tests
 
 .PHONY: test-store
 test-store: debug-load $(python_environment)/installed ## Run those of them that the store matters to on PostgreSQL
@@ -330,11 +354,11 @@ kits: ## Build what apps install of the kits: .build-kits
 
 .PHONY: format
 format: ## Format the Swift sources
-	swift format format --in-place --recursive Package.swift Sources Tests kits/ios
+	swift format format --in-place --recursive Package.swift Sources Tests kits/ios examples
 
 .PHONY: lint
 lint: ## Check the format of the Swift sources
-	swift format lint --strict --recursive Package.swift Sources Tests kits/ios
+	swift format lint --strict --recursive Package.swift Sources Tests kits/ios examples
 
 .PHONY: lint-scripts
 lint-scripts: $(python_environment)/linters ## Check the shell scripts and the Dockerfile
@@ -353,6 +377,20 @@ $(python_environment)/installed: $(requirements) $(requirements:.txt=-alone.txt)
 	@$(python) -m pip install --quiet --disable-pip-version-check --requirement $<
 	@$(python) -m pip install --quiet --disable-pip-version-check --no-deps --requirement $(requirements:.txt=-alone.txt)
 	@touch $@
+
+$(example)/installed: examples/shop/requirements.txt examples/shop/tests/requirements.txt
+	@deploy/install-packages test
+	@echo "Installing the shop's Python packages into $(example)"
+	@rm -rf $(example)
+	@python3 -m venv $(example)
+	@$(example)/bin/python -m pip install --quiet --disable-pip-version-check $(^:%=--requirement %)
+	@touch $@
+
+$(example_kit): $(example)/installed $(wildcard kits/web/src/*)
+	@deploy/install-packages kits
+	@kits/web/build $(example)
+	@mkdir -p $(example)/kit
+	@tar --extract --gzip --file $(example)/touchstone-kit-*.tgz --directory $(example)/kit --strip-components=1 --touch
 
 $(go_packages): clients/go/fetch-packages
 	@echo "Fetching the Go client's packages into $(clients)/go"
@@ -382,5 +420,5 @@ $(python_environment)/linters: .ci/requirements.txt $(python_environment)/instal
 
 .PHONY: clean
 clean: ## Remove what was built; data stays
-	rm -rf .build .build-interop .build-sanitized .build-image .build-deb .build-release .build-docs .build-baseline $(clients) $(kits) $(crypto_mb) $(attestation_peers) $(manifest_checkers) \
+	rm -rf .build .build-interop .build-sanitized .build-image .build-deb .build-release .build-docs .build-baseline $(clients) $(kits) $(example) $(crypto_mb) $(attestation_peers) $(manifest_checkers) \
 	  $(python_environment)

@@ -284,6 +284,12 @@ let package = Package(
       name: "AppsInSwift6", dependencies: ["LocalAuthentication"], path: "Tests/Support/AppleStyles/Swift6",
       swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
     tests("Clients", "LocalAuthentication", ["SimulatedPhone", "AppsInSwift5", "AppsInSwift6", "TestSupport"]),
+    // The app of examples/shop on a simulated phone.
+    .executableTarget(
+      name: "shop-phone",
+      dependencies: ["TouchstoneKit", "TouchstoneKitCore", "LocalAuthentication", "SimulatedPhone"],
+      path: "examples/shop/phone", swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
+
     // The kit decides the vectors, and plays an app against the service. Its example is compiled against stubs.
     kit("ios/Tests/SwiftUIStubs"),
     kit("ios/Examples/LoginScreen", ["TouchstoneKit", "SwiftUIStubs"]),

@@ -74,7 +74,7 @@ struct Shop: JSONBackend {
 
 @main
 struct ShopPhone {
-  private static let ada = SimulatedPerson.presenting(.finger("thumb"), passcode: "2580")
+  private static let ada = SimulatedPhone.Person.presenting(.finger("thumb"), passcode: "2580")
 
   static func main() async throws {
     let arguments = CommandLine.arguments

@@ -182,3 +182,14 @@ def test_recovery_ends_what_logged_in_before(page, shop):
     assert "That is wrong" in page.text
     page.fill(email=EMAIL, password="battery staple")
     assert "your password alone" in page.text
+
+
+def test_the_app_enables_logs_in_pays_and_changes_a_finger(page, shop):
+    sign_up(page)
+    phone = [os.environ["SHOP_PHONE"], shop.url, EMAIL, PASSWORD]
+    told = subprocess.run(phone, capture_output=True, text=True, timeout=60)
+    assert told.returncode == 0, told.stdout + told.stderr
+    page.open("/")
+    assert "3.20 EUR to Coffee Bar: paid (" in page.text
+    page.open("/devices")
+    assert page.text.count("Simulated iPhone (phone)") == 1
