@@ -76,7 +76,16 @@ struct Shop: JSONBackend {
 struct ShopPhone {
   private static let ada = SimulatedPhone.Person.presenting(.finger("thumb"), passcode: "2580")
 
-  static func main() async throws {
+  static func main() async {
+    do {
+      try await play()
+    } catch {
+      print("failed: \(error)")
+      exit(1)
+    }
+  }
+
+  private static func play() async throws {
     let arguments = CommandLine.arguments
     guard arguments.count == 4, let url = URL(string: arguments[1]) else {
       throw Unexpected(description: "shop-phone URL E-MAIL PASSWORD")
@@ -104,11 +113,13 @@ struct ShopPhone {
 
     phone.setPerson(.presenting(.finger("stranger's")))
     try await shop.logOut()
-    try await expect("a stranger's finger does not log in", .beginAgain, touchID.login())
+    try await expect("a stranger's finger does not log in", .tryAgain, touchID.login())
 
     phone.setPerson(ada)
     phone.enroll("index")
-    try await expect("a finger was added, so the key is dead", .bindAgain, touchID.login())
+    try await expect("a finger was added, so the phone's passcode logs in", .done, touchID.login())
+    try await shop.logOut()
+    try await expect("the key for fingers is dead", .bindAgain, touchID.login())
     try await shop.logIn(email: email, password: password)
     try await expect("Ada enables Touch ID again after her password", .done, touchID.enable())
     try await shop.logOut()
@@ -116,7 +127,7 @@ struct ShopPhone {
   }
 
   private static func expect(_ step: String, _ wanted: NextStep.Kind, _ result: TouchIDResult) throws {
-    print("\(step): \(result.next.kind) \(result.next.message ?? "")")
-    guard result.next.kind == wanted else { throw Unexpected(description: "\(wanted) was expected") }
+    print("\(step): \(result.next.kind.name) \(result.next.message ?? "")")
+    guard result.next.kind == wanted else { throw Unexpected(description: "\(wanted.name) was expected") }
   }
 }
