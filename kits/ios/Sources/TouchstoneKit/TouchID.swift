@@ -243,12 +243,17 @@ public actor TouchID {
       try await prompt(context, for: protection, evaluation.reason)
       var signed = Attempt.KeyProof(signature: try key.signature(of: evaluation.signingInput), factor: factor)
       if let sealed = binding.mlDsa65Keys[protection.rawValue] {
-        signed.mlDsa65Signature = try settings.hybridKeys?.signature(
-          of: evaluation.signingInput, bySealed: sealed, context: context)
+        // Half of a signature would count as a wrong one.
+        guard let maker = settings.hybridKeys else { throw PhoneFailure.keyGone }
+        signed.mlDsa65Signature = try maker.signature(of: evaluation.signingInput, bySealed: sealed, context: context)
       }
       proof = signed
     } catch {
       guard let answer = PhoneFailure(error)?.answer else { throw error }
+      // The service counts reports of failures against biometrics, and this was the device's passcode.
+      if answer.means == .failure, factor == .deviceOwner {
+        return TouchIDResult(NextStep(.tryAgain, factor), .failure, factors: evaluation.factors)
+      }
       if let code = answer.send {
         return try await submit(evaluation, factor) { $0.report = Attempt.Report(laError: code) }
       }

@@ -81,6 +81,17 @@ struct KitTests {
     }
   }
 
+  @Test("Wrong passcodes of the phone count nowhere but on the phone")
+  func wrongPasscode() async throws {
+    try await World.run { world async throws in
+      world.phone.enroll("index")
+      world.phone.setPerson(.presenting(.finger("thumb"), passcode: "0000"))
+      let result = try await world.touchID.login()
+      #expect(result.means == .failure && result.next.kind == .tryAgain && result.next.factor == .deviceOwner)
+      #expect(try await !world.server.events().contains("evaluation.failed"))
+    }
+  }
+
   // MARK: A backend that lies
 
   /// The person has not touched anything, and the evaluation is over.
@@ -256,6 +267,10 @@ struct KitTests {
     try await World.run(settings: { $0.hybridKeys = SimulatedHybridKeys() }) { world async throws in
       #expect(try await world.touchID.login().isSuccess)
       #expect(try await world.touchID.pay(Self.coffee).isSuccess)
+      // Without the other half's maker nothing is sent.
+      var settings = world.settings
+      settings.hybridKeys = nil
+      #expect(try await TouchID(backend: world.server, settings: settings).login().means == .keyGone)
       // The service takes no half of it.
       world.server.meddling.withLock { $0.attempt = { $0.key?.mlDsa65Signature = nil } }
       #expect(try await world.touchID.login().means == .failure)
