@@ -287,7 +287,7 @@ let package = Package(
     // The app of examples/shop on a simulated phone.
     .executableTarget(
       name: "shop-phone",
-      dependencies: ["TouchstoneKit", "TouchstoneKitCore", "LocalAuthentication", "SimulatedPhone"],
+      dependencies: ["TouchstoneKit", "LocalAuthentication", "SimulatedPhone"],
       path: "examples/shop/phone", swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
 
     // The kit decides the vectors, and plays an app against the service. Its example is compiled against stubs.
