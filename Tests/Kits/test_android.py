@@ -56,7 +56,7 @@ def test_the_jar_has_no_stub_and_runs_on_java_11(jar):
 
 def test_a_second_build_makes_the_same_bytes(jar, tmp_path):
     for number in range(2):
-        run(KIT / "build", tmp_path / str(number), env={**os.environ, "SOURCE_DATE_EPOCH": "1790000000"})
+        run(KIT / "build", tmp_path / str(number), env={"SOURCE_DATE_EPOCH": "1790000000"})
     first, second = ([file.read_bytes() for file in sorted((tmp_path / name).iterdir())] for name in "01")
     assert first == second and len(first) == 2
 

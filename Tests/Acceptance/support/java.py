@@ -1,5 +1,6 @@
 """Java programs, with Debian's packages in the versions that the Java client is tested with."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,13 +10,16 @@ ROOT = Path(__file__).resolve().parents[3]
 #: A program may wait for a service that starts at the same time.
 SECONDS = 300
 
-#: Programs of seconds need no other collector.
+#: Programs of seconds need no other collector, and no threads for it.
 _COLLECTOR = "-XX:+UseSerialGC"
 
 
 def run(*command, **options):
     """What it prints."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, **options)
+    environment = {**os.environ, "JAVA_TOOL_OPTIONS": _COLLECTOR, **options.pop("env", {})}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=SECONDS, check=False, env=environment, **options
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -29,7 +33,7 @@ def compiled(directory, path, *sources):
     """Compiles without a warning. The classpath with what was compiled."""
     directory.mkdir(exist_ok=True)
     warnings = ("-Xlint:all,-processing", "-Werror")
-    run("javac", f"-J{_COLLECTOR}", "--release", "11", *warnings, "-classpath", path, "-d", directory, *sources)
+    run("javac", "--release", "11", *warnings, "-classpath", path, "-d", directory, *sources)
     return f"{directory}:{path}"
 
 
