@@ -1,12 +1,15 @@
 """The Node client: its own tests, its types, its codec beside Python's, and as a program takes its archive."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 
 import pytest
 from conftest import PACKAGES, ROOT, code_of
+from support.certificates import Authority
+from support.server import Server
 
 SOURCES = ROOT / "clients/node"
 #: Random messages of every type, for the Swift codec, too.
@@ -100,6 +103,43 @@ def test_the_archive_has_its_version_and_takes_import_too(package):
         'import { Client, NotFound } from "touchstone-client";\nconsole.log(typeof Client, NotFound.name);'
     )
     assert node("names.mjs", directory=package).split() == ["function", "NotFound"]
+
+
+TLS_PROGRAM = """
+const { readFileSync } = require("node:fs");
+const { Client } = require("touchstone-client");
+
+async function main() {
+  const [target, ca, other, cert, key, authority] = process.argv.slice(2);
+  const read = (file) => readFileSync(file);
+  const code = async (tls, options) => {
+    const client = new Client(target, { tls, timeout: 5_000, ...options });
+    const code = await client.getSigningKeys().then(() => "OK", (error) => error.reason || error.code);
+    client.close();
+    return code;
+  };
+  console.log(
+    await code({ ca: read(ca), cert: read(cert), key: read(key) }), await code({ ca: read(ca) }),
+    await code({ ca: read(other), cert: read(cert), key: read(key) }, { key: "tsk_secret" }), await code({}, { key: "tsk_secret" }),
+    await code({ ca: read(ca), servername: "elsewhere.example" }));
+}
+
+main();
+"""
+
+
+def test_a_certificate_identifies_the_caller_and_nobody_else_gets_a_call(package, tmp_path):
+    """Also if the environment tells Node to verify nothing."""
+    authority, other = Authority(tmp_path), Authority(tmp_path, "other")
+    certificate = authority.issue_server()
+    shop = authority.issue("shop", uris=["spiffe://example.org/shop"])
+    tls = {"certificate": str(certificate.file), "key": str(certificate.key_file), "client_authorities": str(authority.file)}
+    callers = [{"name": "shop", "spiffe": "spiffe://example.org/shop", "applications": ["shop"], "methods": "*"}]
+    (package / "tls.js").write_text(TLS_PROGRAM)
+    with Server(tmp_path / "data", configuration={"tls": tls, "callers": callers}) as server:
+        files = (authority.file, other.file, shop.file, shop.key_file)
+        shown = node("tls.js", server.address, *files, directory=package, env={**os.environ, "NODE_TLS_REJECT_UNAUTHORIZED": "0"})
+    assert shown.split() == ["OK", "CREDENTIALS_MISSING", "UNAVAILABLE", "UNAVAILABLE", "UNAVAILABLE"]
 
 
 TYPED = """

@@ -74,6 +74,22 @@ withServers("The application stands in the request, in its filter or in what it 
   assert.equal(messages.ExplainEvaluationRequest.decode(explained).begin.applicationId, "shop");
 });
 
+withServers("No proxy of the environment gets a call", async ({ serve, client }) => {
+  const asked = [];
+  const proxy = net.createServer((socket) => asked.push(socket.destroy()));
+  await new Promise((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  const names = ["http_proxy", "https_proxy", "grpc_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy"];
+  try {
+    for (const name of names) process.env[name] = `http://127.0.0.1:${proxy.address().port}`;
+    const server = await serve(() => ({}));
+    await client(server.target).getSigningKeys();
+    assert.deepEqual([server.calls.length, asked.length], [1, 0]);
+  } finally {
+    for (const name of names) delete process.env[name];
+    proxy.close();
+  }
+});
+
 withServers("A refusal has the class of its status, and every detail", async ({ serve, client }) => {
   const trailers = { "grpc-status-details-bin": details(
     ["ErrorInfo", { reason: "A_REASON", domain: "touchstone", metadata: { a: "b" } }],

@@ -54,7 +54,7 @@ struct LoginScreen: View {
     }
   }
 
-  private func run(_ login: @escaping @MainActor () async throws -> TouchIDResult) {
+  @MainActor private func run(_ login: @escaping @MainActor () async throws -> TouchIDResult) {
     Task { @MainActor in
       do {
         try await show(login())
