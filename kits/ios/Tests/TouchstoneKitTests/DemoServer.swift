@@ -288,7 +288,10 @@ func withDemoServer<Value>(
     service.roundEnded(on: $0)
   }
   let address = try server.listen(host: "127.0.0.1", port: 0)
-  let client = TouchstoneClient(configuration: TouchstoneClientConfiguration(target: "\(address)"))
+  var calls = TouchstoneClientConfiguration(target: "\(address)")
+  // The calls share a few threads with all other tests, on a machine that may be busy.
+  calls.defaultTimeout = .seconds(180)
+  let client = TouchstoneClient(configuration: calls)
   let result: Result<Value, any Error>
   do {
     result = .success(try await body(DemoServer(client: client)))
