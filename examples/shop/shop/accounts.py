@@ -1,5 +1,7 @@
-"""Accounts, orders and the person of this session. The shop's own, without Touchstone."""
+"""Accounts, sessions and orders. The shop's own, without Touchstone."""
 
+import hashlib
+import re
 import secrets
 import sqlite3
 import time
@@ -11,13 +13,17 @@ from werkzeug.security import check_password_hash, generate_password_hash
 
 #: After so many wrong passwords or codes, an account waits.
 MOST_FAILURES, WAIT_SECONDS = 5, 15 * 60
-CODE_SECONDS = 10 * 60
+#: How long a code is valid, and how soon another one may be sent.
+CODE_SECONDS, NEXT_CODE_SECONDS = 10 * 60, 60
+SESSION_SECONDS = 30 * 24 * 60 * 60
 LEAST_PASSWORD, LONGEST_TEXT = 8, 128
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS accounts (
   profile_id TEXT PRIMARY KEY, email TEXT NOT NULL UNIQUE, password TEXT NOT NULL, user_id TEXT,
   failures INTEGER NOT NULL DEFAULT 0, failed_at REAL NOT NULL DEFAULT 0, code TEXT, code_at REAL);
+CREATE TABLE IF NOT EXISTS sessions (
+  id TEXT PRIMARY KEY, profile_id TEXT NOT NULL, method TEXT NOT NULL, at REAL NOT NULL, ticket TEXT, paying TEXT);
 CREATE TABLE IF NOT EXISTS orders (
   reference TEXT PRIMARY KEY, profile_id TEXT NOT NULL, payee TEXT NOT NULL, amount TEXT NOT NULL, currency TEXT NOT NULL, paid_by TEXT);
 """
@@ -53,7 +59,7 @@ class Refused(Exception):
 
 def sign_up(email, password):
     email = email.strip().lower()
-    if "@" not in email or len(email) > LONGEST_TEXT:
+    if not re.fullmatch(r"[^@\s]+@[^@\s]+", email) or len(email) > LONGEST_TEXT:
         raise Refused("That is no e-mail address.")
     row = (str(uuid.uuid4()), email, hashed(password))
     try:
@@ -75,25 +81,35 @@ def check_password(email, password):
 
 
 def new_code(email):
-    """A code to set a new password with. `None`: the address has no account, which nobody is told."""
-    code = f"{secrets.randbelow(10**8):08}"
+    """A code to set a new password with. `None`: the address has no account, or got a code a moment ago. The page does not say which."""
+    code, now = f"{secrets.randbelow(10**8):08}", time.time()
     found = database().execute(
-        "UPDATE accounts SET code = ?, code_at = ? WHERE email = ?", (code, time.time(), email.strip().lower())
+        "UPDATE accounts SET code = ?, code_at = ? WHERE email = ? AND (code IS NULL OR code_at < ?)",
+        (code, now, email.strip().lower(), now - NEXT_CODE_SECONDS),
     )
     return code if found.rowcount else None
 
 
-def reset_password(email, code, password):
-    new = hashed(password)
+def check_code(email, code):
+    """The account that the code is for."""
 
     def is_right(account):
         known = (account and account["code"]) or ""
         is_fresh = bool(known) and time.time() - account["code_at"] < CODE_SECONDS
         return secrets.compare_digest(known.encode(), code.strip().encode()) and is_fresh
 
-    account = _check(email, is_right)
-    database().execute("UPDATE accounts SET password = ?, code = NULL WHERE profile_id = ?", (new, account["profile_id"]))
-    return account
+    return _check(email, is_right)
+
+
+def set_password(account, password):
+    """Ends every session, and spends the code that `account` was checked with."""
+    spent = database().execute(
+        "UPDATE accounts SET password = ?, code = NULL WHERE profile_id = ? AND code = ?",
+        (password, account["profile_id"], account["code"]),
+    )
+    if not spent.rowcount:
+        raise Refused("That code was used meanwhile.")
+    database().execute("DELETE FROM sessions WHERE profile_id = ?", (account["profile_id"],))
 
 
 def _check(email, is_right):
@@ -123,26 +139,65 @@ def keep_user_id(account, user_id):
     database().execute("UPDATE accounts SET user_id = ? WHERE profile_id = ?", (user_id, account["profile_id"]))
 
 
-# The session
+# Sessions: the cookie has a random id, and the rest is here, so that a logout or a recovery ends a copied cookie, too
 
 
 def log_in(profile_id, method):
-    """`method`: how the person was recognised: "password", or a factor of Touchstone's."""
+    """`method`: "password", "recovery" or "touchstone"."""
+    log_out()
+    session["id"] = secrets.token_urlsafe()
+    row = (_digest(session["id"]), profile_id, method, time.time())
+    database().execute("INSERT INTO sessions (id, profile_id, method, at) VALUES (?, ?, ?, ?)", row)
+
+
+def log_out():
+    database().execute("DELETE FROM sessions WHERE id = ?", (_digest(session.get("id", "")),))
     session.clear()
-    session.update(profile_id=profile_id, method=method, at=time.time())
+
+
+def _digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _session():
+    since = time.time() - SESSION_SECONDS
+    key = (_digest(session.get("id", "")), since)
+    return database().execute("SELECT * FROM sessions WHERE id = ? AND at > ?", key).fetchone()
 
 
 def person():
     """The account that is logged in."""
-    return account_of(profile_id=session["profile_id"]) if "profile_id" in session else None
+    found = _session()
+    return account_of(profile_id=found["profile_id"]) if found else None
 
 
 def primary():
     """How and when this shop itself logged the person in, for Touchstone. `None`: it did not."""
-    if session.get("method") not in ("password", "recovery"):
+    found = _session()
+    if not found or found["method"] not in ("password", "recovery"):
         return None
-    at = datetime.fromtimestamp(session["at"], UTC).isoformat(timespec="seconds")
-    return {"method": session["method"], "authenticatedAt": at.replace("+00:00", "Z")}
+    at = datetime.fromtimestamp(found["at"], UTC).isoformat(timespec="seconds")
+    return {"method": found["method"], "authenticatedAt": at.replace("+00:00", "Z")}
+
+
+def keep_ticket(ticket):
+    """A ticket serves this session alone."""
+    database().execute("UPDATE sessions SET ticket = ? WHERE id = ?", (_digest(ticket), _digest(session["id"])))
+
+
+def has_ticket(ticket):
+    found = _session()
+    return found is not None and found["ticket"] == _digest(ticket)
+
+
+def keep_paying(reference):
+    """The order that this session's next success pays; `None`: it is a login."""
+    database().execute("UPDATE sessions SET paying = ? WHERE id = ?", (reference, _digest(session.get("id", ""))))
+
+
+def paying():
+    found = _session()
+    return found and found["paying"]
 
 
 # Orders
@@ -170,5 +225,7 @@ def transaction_of(order):
     return {name: order[name] for name in ("amount", "currency", "payee", "reference")}
 
 
-def paid(order, factor):
-    database().execute("UPDATE orders SET paid_by = ? WHERE reference = ?", (factor, order["reference"]))
+def paid(order, methods):
+    """Returns False if it was paid before. Only after True does a shop charge anything."""
+    claim = "UPDATE orders SET paid_by = ? WHERE reference = ? AND paid_by IS NULL"
+    return database().execute(claim, (methods, order["reference"])).rowcount == 1

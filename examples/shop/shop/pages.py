@@ -2,9 +2,10 @@
 
 import sys
 
-from flask import Blueprint, abort, current_app, flash, redirect, render_template, request, send_file, session, url_for
+from flask import Blueprint, abort, current_app, flash, redirect, render_template, request, send_file, url_for
 
 from . import accounts, relay
+from .touchstone import TouchstoneError
 
 blueprint = Blueprint("pages", __name__)
 
@@ -18,6 +19,11 @@ def known():
 def refused(refusal):
     flash(str(refusal))
     return redirect(url_for("pages.forgot") if request.endpoint == "pages.recover" else request.path)
+
+
+@blueprint.errorhandler(TouchstoneError)
+def unanswered(_):
+    return render_template("layout.html", title="Please try again later"), 503
 
 
 @blueprint.errorhandler(401)
@@ -56,7 +62,7 @@ def log_in():
 
 @blueprint.post("/logout")
 def log_out():
-    session.clear()
+    accounts.log_out()
     return redirect(url_for("pages.home"))
 
 
@@ -99,9 +105,10 @@ def forgot():
 @blueprint.post("/recover")
 def recover():
     """The person lost the password, and perhaps the phone: what logs in now is the new password alone."""
-    account = accounts.reset_password(request.form["email"], request.form["code"], request.form["password"])
-    for binding in relay.bindings_of(account):
-        revoked = {"bindingId": binding["bindingId"], "reason": "account recovery"}
-        relay.touchstone().call("BindingService", "RevokeBinding", revoked)
+    password = accounts.hashed(request.form["password"])
+    account = accounts.check_code(request.form["email"], request.form["code"])
+    # First, because the code still serves if Touchstone does not answer.
+    relay.revoke_all(account)
+    accounts.set_password(account, password)
     accounts.log_in(account["profile_id"], "recovery")
     return redirect(url_for("pages.devices"))

@@ -2,8 +2,7 @@
 
 import json
 
-from flask import Blueprint, abort, current_app, jsonify, request, session
-
+from flask import Blueprint, abort, current_app, jsonify, request
 from werkzeug.exceptions import HTTPException
 
 from . import accounts
@@ -43,7 +42,7 @@ def relay(method):
     return jsonify(answer), status
 
 
-#: What a phone or a page may say itself. Anything else is this shop's to say, or nobody's: a page must not vouch for its own login.
+#: What a phone or a page may say itself. This shop says the rest: a page must not vouch for its own login.
 ALLOWED = {
     "BeginBinding": {"deviceId", "posture"},
     "CompleteBinding": {"ticket", "deviceName", "keys", "posture", "replaceExisting", "passkey", "appAttest"},
@@ -57,7 +56,14 @@ ALLOWED = {
 def passed(service, method, body, **added):
     """The service's answer as it is, errors too: the kits read both."""
     allowed = {name: value for name, value in body.items() if name in ALLOWED[method]}
-    return touchstone().post(service, method, allowed | {"applicationId": "shop"} | added)
+    languages = request.headers.get("Accept-Language")
+    return touchstone().post(service, method, allowed | {"applicationId": "shop"} | added, languages)
+
+
+def part(body, name, kind):
+    """A field of the body, if it has this type."""
+    value = body.get(name)
+    return value if isinstance(value, kind) else abort(400)
 
 
 def plain(name):
@@ -76,32 +82,37 @@ def begin_binding(body):
         # As the service refuses a login that is too old: the kit says "log in".
         return 400, {"code": "failed_precondition", "details": [{"debug": {"reason": "PRIMARY_AUTHENTICATION_TOO_OLD"}}]}
     added = {"profileId": person["profile_id"], "primary": primary}
-    if passkey := body.get("passkey"):
-        added["passkey"] = {"conditional": passkey.get("conditional") is True, "userName": person["email"]}
+    if "passkey" in body:
+        is_conditional = part(body, "passkey", dict).get("conditional") is True
+        added["passkey"] = {"conditional": is_conditional, "userName": person["email"]}
     status, answer = passed("BindingService", "BeginBinding", body, **added)
+    if ticket := answer.get("ticket"):
+        accounts.keep_ticket(ticket)
     if options := answer.get("passkeyOptions"):
         accounts.keep_user_id(person, json.loads(options)["user"]["id"])
     return status, answer
 
 
 def complete_binding(body):
-    logged_in()
+    """Not another session's ticket: it may be another person's, or from before a recovery."""
+    if not accounts.has_ticket(part(body, "ticket", str)):
+        abort(403)
     return passed("BindingService", "CompleteBinding", body)
 
 
 def begin_evaluation(body):
-    policy = body.get("policy")
+    policy = part(body, "policy", str)
     if policy not in REASONS:
         abort(400)
-    session.pop("paying", None)
+    accounts.keep_paying(None)
     terms = {"localizedReason": REASONS[policy]}
     if policy == "payment":
         # The order as this shop knows it, whatever the phone says.
-        wanted = body.get("transaction") or {}
-        order = accounts.order_of(logged_in()["profile_id"], wanted.get("reference")) or abort(404)
+        reference = part(part(body, "transaction", dict), "reference", str)
+        order = accounts.order_of(logged_in()["profile_id"], reference) or abort(404)
         if order["paid_by"]:
             abort(409)
-        session["paying"] = order["reference"]
+        accounts.keep_paying(order["reference"])
         terms["transaction"] = accounts.transaction_of(order)
         if "bindingId" not in body:
             terms["profileId"] = order["profile_id"]
@@ -113,7 +124,7 @@ def submit_attempt(body):
     if status == 200 and answer.get("outcome") == "OUTCOME_SUCCEEDED":
         if not accounts.account_of(profile_id=answer["profileId"]):
             abort(403)
-        if reference := session.get("paying"):
+        if reference := accounts.paying():
             pay(reference, answer["token"])
         else:
             claims = touchstone().call("TokenService", "IntrospectToken", {"token": answer["token"]})["claims"]
@@ -133,8 +144,9 @@ def pay(reference, token):
     consumed = touchstone().call("TokenService", "ConsumeToken", terms)
     if not consumed.get("consumed") or consumed["claims"]["profileId"] != order["profile_id"]:
         abort(403)
-    session.pop("paying")
-    accounts.paid(order, " ".join(consumed["claims"]["methods"]))
+    accounts.keep_paying(None)
+    if not accounts.paid(order, " ".join(consumed["claims"]["methods"])):
+        abort(409)
 
 
 def revoke_binding(body):
@@ -153,6 +165,12 @@ def accepted_passkeys(_):
     person = logged_in()
     passkeys = [binding["passkey"]["credentialId"] for binding in bindings_of(person) if "passkey" in binding]
     return 200, {"rp_id": request.host.partition(":")[0], "user_id": person["user_id"] or "", "credential_ids": passkeys}
+
+
+def revoke_all(account):
+    for binding in bindings_of(account):
+        revoked = {"bindingId": binding["bindingId"], "reason": "account recovery"}
+        touchstone().call("BindingService", "RevokeBinding", revoked)
 
 
 def bindings_of(person):

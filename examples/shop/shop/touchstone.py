@@ -12,11 +12,13 @@ class Touchstone:
         """`url`: the service's public HTTP address. `key`: the caller's, from `touchstone callers new-key`."""
         self._url, self._key = urlsplit(url), key
 
-    def post(self, service, method, body):
-        """Returns the HTTP status and the JSON that the service answered, which may be an error."""
+    def post(self, service, method, body, languages=None):
+        """Returns the HTTP status and the JSON that the service answered, which may be an error. `languages`: the person's."""
         kind = http.client.HTTPSConnection if self._url.scheme == "https" else http.client.HTTPConnection
         connection = kind(self._url.netloc, timeout=SECONDS)
         headers = {"content-type": "application/json", "authorization": f"Bearer {self._key}"}
+        if languages:
+            headers["accept-language"] = languages
         try:
             connection.request("POST", f"/touchstone.v1.{service}/{method}", json.dumps(body), headers)
             response = connection.getresponse()

@@ -4,7 +4,11 @@ import json
 import os
 import subprocess
 import sys
+from http.cookiejar import CookieJar
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.parse import urlencode
+from urllib.request import HTTPCookieProcessor, Request, build_opener
 
 import pytest
 
@@ -193,3 +197,87 @@ def test_the_app_enables_logs_in_pays_and_changes_a_finger(page, shop):
     assert "3.20 EUR to Coffee Bar: paid (" in page.text
     page.open("/devices")
     assert page.text.count("Simulated iPhone (phone)") == 1
+
+
+class Session:
+    """A program with a cookie of its own, such as a thief's."""
+
+    def __init__(self, shop):
+        self._url = shop.url
+        self.cookies = CookieJar()
+        self._opener = build_opener(HTTPCookieProcessor(self.cookies))
+
+    def post(self, path, body, kind="application/x-www-form-urlencoded", **headers):
+        """Returns the status and the text of the answer."""
+        request = Request(self._url + path, body.encode(), {"content-type": kind, **headers})
+        try:
+            with self._opener.open(request, timeout=30) as answer:
+                return answer.status, answer.read().decode()
+        except HTTPError as error:
+            return error.code, error.read().decode()
+
+    def form(self, path, **fields):
+        return self.post(path, urlencode(fields))
+
+    def call(self, method, body):
+        status, answer = self.post(f"/touchstone/{method}", json.dumps(body), "application/json")
+        return status, json.loads(answer)
+
+    def register(self):
+        """Begins a passkey."""
+        return self.call("BeginBinding", {"passkey": {}})
+
+
+def recover(shop, email):
+    owner = Session(shop)
+    owner.form("/forgot", email=email)
+    code = shop.log.rpartition(f"Code for {email}: ")[2][:8]
+    assert owner.form("/recover", email=email, code=code, password="battery staple")[0] == 200
+    return owner
+
+
+@pytest.fixture
+def thief(shop):
+    """Somebody who knows the password."""
+    thief = Session(shop)
+    assert thief.form("/signup", email=EMAIL, password=PASSWORD)[0] == 200
+    return thief
+
+
+def test_a_recovery_ends_the_sessions_and_tickets_of_before(shop, thief):
+    _, begun = thief.register()
+    recover(shop, EMAIL)
+    assert thief.register()[1]["details"][0]["debug"]["reason"] == "NOT_LOGGED_IN"
+    assert thief.call("CompleteBinding", {"ticket": begun["ticket"]})[0] == 403
+
+
+def test_a_ticket_serves_its_own_session_alone(shop, thief):
+    _, begun = thief.register()
+    other = Session(shop)
+    other.form("/signup", email="mallory@example.org", password=PASSWORD)
+    assert other.call("CompleteBinding", {"ticket": begun["ticket"]})[0] == 403
+    # The thief's own is taken, and refused for what it lacks.
+    assert thief.call("CompleteBinding", {"ticket": begun["ticket"]})[0] == 400
+
+
+def test_a_logout_ends_a_copied_cookie(shop, thief):
+    copied = "; ".join(f"{cookie.name}={cookie.value}" for cookie in thief.cookies)
+    thief.form("/logout")
+    other = Session(shop)
+    status, answer = other.post("/touchstone/BeginBinding", '{"passkey": {}}', "application/json", cookie=copied)
+    assert (status, json.loads(answer)["details"][0]["debug"]["reason"]) == (401, "NOT_LOGGED_IN")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"policy": []},
+        {"policy": "close_account"},
+        {"policy": "payment", "transaction": "x"},
+        {"policy": "payment", "transaction": {"reference": []}},
+        {"policy": "payment"},
+        [],
+    ],
+)
+def test_malformed_requests_are_refused(thief, body):
+    assert thief.call("BeginEvaluation", body)[0] == 400
