@@ -10,6 +10,8 @@ public final class Answer {
   /** Of BeginBinding and BeginEvaluation: {@code ticket} or {@code evaluation}, which the backend may keep itself. */
   public byte[] handle = {};
   public byte[] signingInput = {};
+  /** {@code challenge} of BeginBinding; null if the backend does not relay it. The signing input must have the same. */
+  public byte[] challenge;
   /** {@code expires_at}, in seconds since 1970. */
   public long expiresAt;
   /** {@code denial.reason}, empty without a denial. */
@@ -20,10 +22,9 @@ public final class Answer {
   public List<String> factors = List.of();
   public List<String> nextFactors = List.of();
   public List<String> advisories = List.of();
-  /** Of {@code presentation}. */
+  /** The texts of {@code presentation}. {@code fallback_visible} is not among them: see {@link Phone.Request#button}. */
   public String localizedReason = "";
   public String fallbackTitle = "";
-  public boolean fallbackVisible;
   public String cancelTitle = "";
   /** Of SubmitAttempt. */
   public String outcome = "";

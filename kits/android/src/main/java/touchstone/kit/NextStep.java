@@ -15,6 +15,8 @@ public final class NextStep {
   private static final List<String> SECRETS = List.of("FACTOR_PASSCODE", "FACTOR_GESTURE");
   private static final List<String> ADVISORIES = List.of("SLOW_PROMPT", "DEVICE_REPLACED", "NO_RECOVERY_FACTOR");
   private static final int MOST_MESSAGE_BYTES = 1024;
+  /** A day: a person who waits longer begins anew. */
+  private static final int MOST_SECONDS = 86_400;
   /** Each line: a step, and the reasons and statuses that lead to it. */
   private static final Map<String, String> STEPS = steps(
       "update-system OS_TOO_OLD DOMAIN_STATE_REQUIRED",
@@ -53,22 +55,24 @@ public final class NextStep {
     this.factor = factor;
   }
 
-  /** After BeginEvaluation and CanEvaluatePolicy; also after a denial of BeginBinding. */
-  public static NextStep afterBegin(Answer answer) {
+  /** A step that follows from what the phone keeps: nobody was called. */
+  static NextStep of(String step) {
+    return new NextStep(step, null);
+  }
+
+  /** After BeginEvaluation and CanEvaluatePolicy; also after a denial of BeginBinding. {@code languages}: of the call. */
+  public static NextStep afterBegin(Answer answer, String languages) {
     NextStep next = answer.denial.isEmpty()
         ? first(answer.factors, "prompt", answer.factors.isEmpty() ? unlessChanged(answer, LOG_IN) : LOG_IN)
         : because(answer.denial, answer.retryAfter);
-    return next.with(answer);
+    return next.with(answer, languages);
   }
 
   /** After SubmitAttempt. {@code factor}: of the attempt. {@code languages}: of the call, as in Accept-Language. */
   public static NextStep afterSubmit(Answer answer, String factor, String languages) {
     boolean isDenied = answer.outcome.equals("OUTCOME_FAILED") && !answer.denial.isEmpty();
     NextStep next = isDenied ? because(answer.denial, answer.retryAfter) : afterOutcome(answer, factor);
-    boolean isReadable = answer.messageLocale.equals(served(languages))
-        && Texts.has(answer.messageText, 1, MOST_MESSAGE_BYTES) && Texts.problem(answer.messageText) == null;
-    next.message = isReadable ? answer.messageText : null;
-    return next.with(answer);
+    return next.with(answer, languages);
   }
 
   private static NextStep afterOutcome(Answer answer, String factor) {
@@ -97,7 +101,7 @@ public final class NextStep {
 
   /** After CompleteBinding. */
   public static NextStep afterBinding(Answer answer) {
-    return new NextStep("done", null).with(answer);
+    return new NextStep("done", null).with(answer, "");
   }
 
   /**
@@ -154,11 +158,14 @@ public final class NextStep {
   }
 
   private static int seconds(double time) {
-    return (int) Math.max(1, Math.min(Integer.MAX_VALUE, Math.ceil(time)));
+    return Math.max(1, (int) Math.min(MOST_SECONDS, Math.ceil(time)));
   }
 
-  private NextStep with(Answer answer) {
+  private NextStep with(Answer answer, String languages) {
     this.answer = answer;
+    boolean isReadable = answer.messageLocale.equals(served(languages))
+        && Texts.has(answer.messageText, 1, MOST_MESSAGE_BYTES) && Texts.problem(answer.messageText) == null;
+    message = isReadable ? answer.messageText : null;
     notices = new ArrayList<>(answer.advisories);
     notices.retainAll(ADVISORIES);
     notices.replaceAll(advisory -> advisory.toLowerCase(Locale.ROOT).replace('_', '-'));

@@ -31,7 +31,10 @@ public interface Phone {
     public final String factor;
     public final String title;
     public final String subtitle;
-    /** The negative button; null if the factor has none. */
+    /**
+     * The negative button; null if the factor has none. It has {@code fallback_title} from the first prompt on, because
+     * Android cannot change a button after the first failure. The back gesture cancels.
+     */
     public final String button;
     public final boolean isConfirmationRequired;
     final boolean isFallbackButton;
@@ -40,7 +43,7 @@ public interface Phone {
       this.factor = factor;
       title = shown == null ? answer.localizedReason : shown.amount + " " + shown.currency + ", " + shown.payee;
       subtitle = shown == null ? "" : shown.reference;
-      isFallbackButton = answer.fallbackVisible && !answer.fallbackTitle.isEmpty();
+      isFallbackButton = !answer.fallbackTitle.isEmpty();
       String cancel = answer.cancelTitle.isEmpty() ? "Cancel" : answer.cancelTitle;
       button = factor.equals("FACTOR_BIOMETRY") ? isFallbackButton ? answer.fallbackTitle : cancel : null;
       isConfirmationRequired = shown != null;

@@ -23,12 +23,14 @@ public final class TouchID {
   /** In one evaluation: three failures, and every other factor. A backend that lies prompts no more often. */
   private static final int MOST_PROMPTS = 8;
   private static final List<String> KINDS = List.of(Keys.BIOMETRY, Keys.DEVICE_OWNER);
+  /** Denials after which the service knows the binding no longer. */
+  private static final List<String> ENDED = List.of("BINDING_REVOKED", "BINDING_UNKNOWN");
 
   private final String application;
   private final Backend backend;
   private final Keys keys;
   private final Phone phone;
-  /** The language of texts for the person, as the backend asks for it by accept-language. */
+  /** The languages of the person, as the {@link Backend} sends them in the header accept-language. */
   public String languages = Locale.getDefault().toLanguageTag();
 
   private Answer open;
@@ -44,8 +46,8 @@ public final class TouchID {
     this.phone = phone;
   }
 
-  /** The state on this phone. Calls nothing. {@code profile}: who is logged in; null if nobody is. */
-  public Status status(String profile) {
+  /** The state on this phone. Calls nothing, but waits for a call that runs. {@code profile}: who is logged in; null if nobody is. */
+  public synchronized Status status(String profile) {
     List<String> found = new ArrayList<>();
     for (String kind : KINDS) {
       try {
@@ -80,10 +82,10 @@ public final class TouchID {
       phone.put("locked", null);
       Answer ticket = backend.beginBinding(device(), posture());
       if (!ticket.denial.isEmpty()) {
-        return NextStep.afterBegin(ticket);
+        return NextStep.afterBegin(ticket, languages);
       }
       deadline = deadline(ticket);
-      SigningInput binding = SigningInput.ofBinding(ticket.signingInput, application, profile, device(), null);
+      SigningInput binding = SigningInput.ofBinding(ticket.signingInput, application, profile, device(), ticket.challenge);
       // The present keys stay until the new ones are bound.
       try {
         ticket.localizedReason = title;
@@ -112,6 +114,7 @@ public final class TouchID {
       bound.add(key);
     }
     Answer answer = backend.completeBinding(ticket.handle, bound, posture(), replaceExisting);
+    KitException.require(!answer.bindingId.isEmpty(), "no-binding");
     phone.put("keys", set);
     phone.put("profile", profile);
     phone.put("installation", phone.installation());
@@ -134,10 +137,15 @@ public final class TouchID {
   public NextStep evaluate(String policy, Transaction transaction) throws IOException {
     return answered(() -> {
       open = null;
+      if (!status(null).forget.isEmpty()) {
+        forget();
+      }
       Status.Kept kept = kept();
-      KitException.require(kept != null, "not-enabled");
+      if (kept == null) {
+        return NextStep.of("bind-again");
+      }
       Answer begun = backend.beginEvaluation(policy, kept.bindingId, posture(), transaction);
-      NextStep next = NextStep.afterBegin(begun);
+      NextStep next = NextStep.afterBegin(begun, languages);
       if (!next.step.equals("prompt")) {
         return next;
       }
@@ -165,17 +173,18 @@ public final class TouchID {
     return answered(() -> goOn(submit(proof), List.of()));
   }
 
-  /** Forgets the binding and deletes the keys. Keeps the device id. */
-  public void disable() throws IOException {
+  /** Revokes the binding, forgets it and deletes the keys. Keeps the device id. A call that fails leaves everything. */
+  public synchronized void disable() throws IOException {
     String binding = phone.get("binding");
-    forget();
     if (binding != null) {
       backend.revokeBinding(binding);
     }
+    forget();
   }
 
   /** The same without a call, as {@link Status#forget} wants it. */
-  public void forget() {
+  public synchronized void forget() {
+    open = null;
     for (String name : List.of("binding", "profile", "installation", "made")) {
       phone.put(name, null);
     }
@@ -194,6 +203,10 @@ public final class TouchID {
       NextStep[] reported = new NextStep[1];
       Phone.Request request = new Phone.Request(factor, open, shown);
       Object result = prompt(request, alias(set(), kind(factor)), input.bytes, () -> {
+        // The service counts a report of -1 against biometrics, and this was the phone's passcode.
+        if (factor.equals("FACTOR_DEVICE_OWNER")) {
+          return true;
+        }
         reported[0] = report(-1, factor);
         return reported[0].step.equals("try-again");
       });
@@ -240,8 +253,15 @@ public final class TouchID {
   }
 
   private NextStep submit(Backend.Proof proof) throws IOException {
-    KitException.require(open != null, "no-evaluation");
-    return NextStep.afterSubmit(backend.submitAttempt(open.handle, proof, posture()), proof.factor, languages);
+    if (open == null) {
+      return NextStep.of("begin-again");
+    }
+    Answer answer = backend.submitAttempt(open.handle, proof, posture());
+    if (answer.outcome.equals("OUTCOME_SUCCEEDED")) {
+      // A passcode ends the service's lock, and a phone without a key for its own passcode never tells of its end.
+      phone.put("locked", null);
+    }
+    return NextStep.afterSubmit(answer, proof.factor, languages);
   }
 
   /** What a failure at the prompt leads to: false takes the prompt away. */
@@ -290,7 +310,11 @@ public final class TouchID {
 
   private synchronized NextStep answered(Flow flow) throws IOException {
     try {
-      return flow.run();
+      NextStep next = flow.run();
+      if (next.answer != null && ENDED.contains(next.answer.denial)) {
+        forget();
+      }
+      return next;
     } catch (KitException refusal) {
       return NextStep.afterRefusal(refusal);
     } catch (GeneralSecurityException | ProviderException noKeys) {

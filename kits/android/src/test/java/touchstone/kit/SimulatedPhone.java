@@ -17,12 +17,19 @@ public class SimulatedPhone extends SoftwareKeys implements Phone {
   public final Map<String, String> kept = new HashMap<>();
   public String installation = "first";
   public boolean isEnrolled = true;
+  /** Android before 11 has no prompt for a key by the phone's passcode. */
+  public boolean hasBiometricKeyAlone;
   public int closed;
   private boolean isInvalidated;
 
   /** A new finger: the biometric key is dead, though the Keystore has it still. */
   public void enrollFinger() {
     isInvalidated = true;
+  }
+
+  @Override
+  public List<String> kinds() {
+    return hasBiometricKeyAlone ? List.of(BIOMETRY) : super.kinds();
   }
 
   @Override
