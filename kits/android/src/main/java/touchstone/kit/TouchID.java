@@ -17,13 +17,13 @@ import java.util.concurrent.TimeUnit;
  * not call them. A second call waits for the first one.
  */
 public final class TouchID {
-  /** How long an answer serves whose time cannot be right, in seconds: the service's default. */
+  /** The seconds that an answer serves whose time cannot be right: the service's default. */
   private static final long USUAL_SECONDS = 120;
   private static final long MOST_SECONDS = 600;
-  /** In one evaluation: three failures, and every other factor. A backend that lies prompts no more often. */
+  /** The prompts of one evaluation: three failures, and every other factor. A lying backend prompts no more often. */
   private static final int MOST_PROMPTS = 8;
   private static final List<String> KINDS = List.of(Keys.BIOMETRY, Keys.DEVICE_OWNER);
-  /** Denials after which the service knows the binding no longer. */
+  /** The denials that end a binding. */
   private static final List<String> ENDED = List.of("BINDING_REVOKED", "BINDING_UNKNOWN");
 
   private final String application;
@@ -36,7 +36,7 @@ public final class TouchID {
   private Answer open;
   private SigningInput input;
   private Transaction shown;
-  /** Of System.nanoTime: until then the app relies on the ticket or evaluation that it got last. */
+  /** The time of System.nanoTime until which the app relies on its last ticket or evaluation. */
   private long deadline;
 
   public TouchID(String application, Backend backend, Keys keys, Phone phone) {
@@ -46,7 +46,10 @@ public final class TouchID {
     this.phone = phone;
   }
 
-  /** The state on this phone. Calls nothing, but waits for a call that runs. {@code profile}: who is logged in; null if nobody is. */
+  /**
+   * Returns the state on this phone. Calls nothing, but waits for a call that runs. {@code profile}: who is logged in;
+   * null if nobody is.
+   */
   public synchronized Status status(String profile) {
     List<String> found = new ArrayList<>();
     for (String kind : KINDS) {
@@ -66,15 +69,15 @@ public final class TouchID {
   /**
    * Binds this phone to the person whom the app just logged in by other means. Prompts once for each key.
    *
-   * @param title of these prompts.
+   * @param title the title of these prompts.
    */
   public NextStep enable(String profile, String title) throws IOException {
     return enable(profile, title, false);
   }
 
   /**
-   * The same. {@code replaceExisting} ends the binding of another person on this phone, after the step
-   * "replace-binding".
+   * Binds this phone in the same way. {@code replaceExisting} ends the binding of another person on this phone, after
+   * the step "replace-binding".
    */
   public NextStep enable(String profile, String title, boolean replaceExisting) throws IOException {
     return answered(() -> {
@@ -133,7 +136,7 @@ public final class TouchID {
     return evaluate("payment", transaction);
   }
 
-  /** The same by another policy. {@code transaction}: null if the policy is for logins. */
+  /** Logs in or lets pay by another policy. {@code transaction}: null if the policy is for logins. */
   public NextStep evaluate(String policy, Transaction transaction) throws IOException {
     return answered(() -> {
       open = null;
@@ -182,7 +185,7 @@ public final class TouchID {
     forget();
   }
 
-  /** The same without a call, as {@link Status#forget} wants it. */
+  /** Forgets the binding without a call, as {@link Status#forget} wants it. */
   public synchronized void forget() {
     open = null;
     for (String name : List.of("binding", "profile", "installation", "made")) {
@@ -233,7 +236,7 @@ public final class TouchID {
       left.removeAll(dead);
       again = factor;
     }
-    // Logged in by another key, though one is dead: the app binds this phone again.
+    // The person logged in by another key, though one is dead: the app binds this phone again.
     if (!dead.isEmpty() && next.step.equals("done")) {
       next.notices.add("bind-again");
     }
@@ -258,18 +261,18 @@ public final class TouchID {
     }
     Answer answer = backend.submitAttempt(open.handle, proof, posture());
     if (answer.outcome.equals("OUTCOME_SUCCEEDED")) {
-      // A passcode ends the service's lock, and a phone without a key for its own passcode never tells of its end.
+      // Without a key for its passcode, a phone has no prompt whose success would say that its own lockout is over.
       phone.put("locked", null);
     }
     return NextStep.afterSubmit(answer, proof.factor, languages);
   }
 
-  /** What a failure at the prompt leads to: false takes the prompt away. */
+  /** Reports a failure at the prompt: false takes the prompt away. */
   private interface Failure {
     boolean isPromptKept() throws IOException;
   }
 
-  /** The signature, or a PlatformError. */
+  /** Returns the signature, or a PlatformError. */
   private Object prompt(Phone.Request request, String alias, byte[] message, Failure failure) throws IOException {
     boolean isOpen = false;
     try {
@@ -334,7 +337,7 @@ public final class TouchID {
         binding, phone.get("profile"), phone.get("installation"), List.of(phone.get("made").split(" ")));
   }
 
-  /** The device id: a random UUID that is made once. */
+  /** Returns the device id: a random UUID that is made once. */
   private String device() {
     if (phone.get("device") == null) {
       phone.put("device", UUID.randomUUID().toString());
@@ -346,13 +349,13 @@ public final class TouchID {
     return System.nanoTime() + TimeUnit.SECONDS.toNanos(lifetime(answer.expiresAt, System.currentTimeMillis() / 1000));
   }
 
-  /** How long to rely on what expires then, by a phone whose clock may be off. */
+  /** Returns for how many seconds to rely on what expires then, by a phone whose clock may be off. */
   static long lifetime(long expiresAt, long phoneTime) {
     long seconds = expiresAt - phoneTime;
     return seconds >= 1 && seconds <= MOST_SECONDS ? seconds : USUAL_SECONDS;
   }
 
-  /** Two sets of keys take turns. */
+  /** Returns the set of keys in use. Two sets take turns. */
   private String set() {
     return phone.get("keys") == null ? "a" : phone.get("keys");
   }

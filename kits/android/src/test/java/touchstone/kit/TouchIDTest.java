@@ -11,7 +11,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 
-/** What the kit does with a phone and a backend, of which either may lie. */
+/** Tests of the kit with a phone and a backend, of which either may lie. */
 final class TouchIDTest {
   private static final Transaction COFFEE = new Transaction("3.20", "EUR", "Coffee Bar", "order-1");
   private static final String FINGER = "FACTOR_BIOMETRY";
