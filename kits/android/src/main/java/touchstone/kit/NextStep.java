@@ -50,14 +50,9 @@ public final class NextStep {
   /** The kit's refusal, for the step stop; otherwise null. */
   public KitException refusal;
 
-  private NextStep(String step, String factor) {
+  NextStep(String step, String factor) {
     this.step = step;
     this.factor = factor;
-  }
-
-  /** Returns a step that needed no call. */
-  static NextStep of(String step) {
-    return new NextStep(step, null);
   }
 
   /**

@@ -145,7 +145,7 @@ public final class TouchID {
       }
       Status.Kept kept = kept();
       if (kept == null) {
-        return NextStep.of("bind-again");
+        return new NextStep("bind-again", null);
       }
       Answer begun = backend.beginEvaluation(policy, kept.bindingId, posture(), transaction);
       NextStep next = NextStep.afterBegin(begun, languages);
@@ -257,7 +257,7 @@ public final class TouchID {
 
   private NextStep submit(Backend.Proof proof) throws IOException {
     if (open == null) {
-      return NextStep.of("begin-again");
+      return new NextStep("begin-again", null);
     }
     Answer answer = backend.submitAttempt(open.handle, proof, posture());
     if (answer.outcome.equals("OUTCOME_SUCCEEDED")) {
