@@ -434,6 +434,7 @@ final class TouchIDTest {
         do {
           state[0] = second.getState();
         } while (state[0] != Thread.State.BLOCKED && state[0] != Thread.State.TERMINATED && System.nanoTime() < end);
+        check(null, backend.revoked, "revoked meanwhile");
       };
       check("done", touchID.login().step, "the first call");
       check(Thread.State.BLOCKED, state[0], "the second call " + calls.indexOf(call));
