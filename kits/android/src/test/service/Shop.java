@@ -59,14 +59,19 @@ public final class Shop {
         + (next.notices.isEmpty() ? "" : " " + next.notices) + (next.refusal == null ? "" : " " + next.refusal.getCode()));
   }
 
+  private static boolean isChinese(String text) {
+    return text != null && text.codePoints().anyMatch(letter -> Character.UnicodeScript.of(letter) == Character.UnicodeScript.HAN);
+  }
+
   public static void main(String[] arguments) throws IOException {
     PrimaryAuthentication.Builder primary = PrimaryAuthentication.newBuilder().setMethod("password")
         .setAuthenticatedAt(Timestamp.newBuilder().setSeconds(System.currentTimeMillis() / 1000));
     try (TouchstoneClient client = TouchstoneClient.builder(arguments[0]).applicationId("shop").key(System.getenv("TOUCHSTONE_KEY"))
         .credentials(TlsChannelCredentials.newBuilder().trustManager(new File(arguments[1])).build()).build()) {
-      Relay relay = new Relay(client, "anna", primary.build());
+      Relay relay = new Relay(client, "anna", primary.build(), "zh-Hans");
       AttestedPhone phone = new AttestedPhone();
       TouchID touchID = new TouchID("shop", relay, phone, phone);
+      touchID.languages = "zh-Hans";
       System.out.println("status: " + touchID.status("anna").status);
       say("enable", touchID.enable("anna", "Set up Touch ID"));
       say("login", touchID.login());
@@ -79,6 +84,11 @@ public final class Shop {
       say("two wrong fingers", touchID.login());
       phone.person.add("10");
       say("cancel", touchID.login());
+      phone.shown.clear();
+      phone.person.add("13");
+      NextStep fallenBack = touchID.login();
+      System.out.println("the first prompt's button is Chinese: " + isChinese(phone.shown.get(0).button));
+      say("the button, and the phone's passcode", fallenBack);
 
       phone.enrollFinger();
       System.out.println("status after a new finger: " + touchID.status("anna").status);
@@ -97,9 +107,21 @@ public final class Shop {
       Collections.addAll(phone.person, "7", "10");
       NextStep canceled = touchID.login();
       say("lockout, and no passcode of the phone", canceled);
+      NextStep wrong = touchID.passcode("314159");
+      say("a wrong passcode of the service", wrong);
+      System.out.println("its message is Chinese: " + isChinese(wrong.message));
       say("a passcode of the service", touchID.passcode("271828"));
 
-      Relay liar = new Relay(client, "anna", primary.build()) {
+      AttestedPhone old = new AttestedPhone();
+      old.hasBiometricKeyAlone = true;
+      TouchID android10 = new TouchID("shop", relay, old, old);
+      say("enable on Android 10", android10.enable("anna", "Set up Touch ID"));
+      old.person.add("7");
+      say("lockout there", android10.login());
+      say("a passcode there", android10.passcode("271828"));
+      say("login there after the lockout", android10.login());
+
+      Relay liar = new Relay(client, "anna", primary.build(), "en") {
         @Override
         public Answer beginEvaluation(String policy, String bindingId, Posture posture, Transaction transaction) throws IOException {
           return super.beginEvaluation(policy, bindingId, posture, new Transaction("32.00", "EUR", "Mallory", "order-1"));
@@ -109,8 +131,14 @@ public final class Shop {
 
       phone.installation = "second";
       System.out.println("status on another installation: " + touchID.status("anna").status);
-      touchID.forget();
+      say("login there", touchID.login());
       say("enable there", touchID.enable("anna", "Set up Touch ID"));
+      relay.revokeBinding(phone.get("binding"));
+      NextStep revoked = touchID.login();
+      say("login after the shop revoked it", revoked);
+      System.out.println("its message is Chinese: " + isChinese(revoked.message));
+      System.out.println("status after that: " + touchID.status("anna").status);
+      say("enable once more", touchID.enable("anna", "Set up Touch ID"));
       touchID.disable();
       System.out.println("status at the end: " + touchID.status("anna").status);
     }

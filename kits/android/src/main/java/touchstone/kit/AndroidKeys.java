@@ -25,7 +25,7 @@ public final class AndroidKeys implements Keys {
 
   private final int version;
 
-  /** {@code version}: {@code Build.VERSION.SDK_INT}. */
+  /** Takes the {@code version}: {@code Build.VERSION.SDK_INT}. */
   public AndroidKeys(int version) {
     this.version = version;
   }

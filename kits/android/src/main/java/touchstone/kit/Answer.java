@@ -3,13 +3,15 @@ package touchstone.kit;
 import java.util.List;
 
 /**
- * What the app's backend relays of an answer of the service, whichever call it answers: fields that the call does not
- * have stay as they are. The names are the API's, so that a JSON library can fill it by its fields.
+ * An answer of the service, to any call, as the app's backend relays it: fields that the call does not have stay as
+ * they are. The names are the API's, so that a JSON library can fill it by its fields.
  */
 public final class Answer {
-  /** Of BeginBinding and BeginEvaluation: {@code ticket} or {@code evaluation}, which the backend may keep itself. */
+  /** {@code ticket} of BeginBinding or {@code evaluation} of BeginEvaluation, which the backend may keep itself. */
   public byte[] handle = {};
   public byte[] signingInput = {};
+  /** {@code challenge} of BeginBinding; null if the backend does not relay it. The signing input must have the same. */
+  public byte[] challenge;
   /** {@code expires_at}, in seconds since 1970. */
   public long expiresAt;
   /** {@code denial.reason}, empty without a denial. */
@@ -20,18 +22,18 @@ public final class Answer {
   public List<String> factors = List.of();
   public List<String> nextFactors = List.of();
   public List<String> advisories = List.of();
-  /** Of {@code presentation}. */
+  /** The texts of {@code presentation}, without {@code fallback_visible}: see {@link Phone.Request#button}. */
   public String localizedReason = "";
   public String fallbackTitle = "";
-  public boolean fallbackVisible;
   public String cancelTitle = "";
-  /** Of SubmitAttempt. */
+  /** {@code outcome} of SubmitAttempt, as the next fields are. */
   public String outcome = "";
   public int laError;
+  /** {@code message} of the answer or of its denial. */
   public String messageLocale = "";
   public String messageText = "";
   public String profileId = "";
   public String token = "";
-  /** Of CompleteBinding: {@code binding.binding_id}. */
+  /** {@code binding.binding_id} of CompleteBinding. */
   public String bindingId = "";
 }

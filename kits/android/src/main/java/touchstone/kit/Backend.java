@@ -8,22 +8,22 @@ import java.util.List;
  * {@link TouchID}. An IOException that is no {@link CallFailed} reaches the app as it is.
  */
 public interface Backend {
-  /** BeginBinding for the person who is logged in. */
+  /** Calls BeginBinding for the person who is logged in. */
   Answer beginBinding(String deviceId, Posture posture) throws IOException;
 
   /**
-   * CompleteBinding. {@code handle}: of the answer to beginBinding. {@code replaceExisting}: see {@link
+   * Calls CompleteBinding. {@code handle}: the one in beginBinding's answer. {@code replaceExisting}: see {@link
    * TouchID#enable}.
    */
   Answer completeBinding(byte[] handle, List<BoundKey> keys, Posture posture, boolean replaceExisting) throws IOException;
 
-  /** BeginEvaluation; {@code transaction} is null for a login. */
+  /** Calls BeginEvaluation; {@code transaction} is null for a login. */
   Answer beginEvaluation(String policy, String bindingId, Posture posture, Transaction transaction) throws IOException;
 
-  /** SubmitAttempt. {@code handle}: of the answer to beginEvaluation. */
+  /** Calls SubmitAttempt. {@code handle}: the one in beginEvaluation's answer. */
   Answer submitAttempt(byte[] handle, Proof proof, Posture posture) throws IOException;
 
-  /** RevokeBinding. A backend without it leaves the binding, whose keys are gone. */
+  /** Calls RevokeBinding. A backend without it leaves the binding, whose keys are gone. */
   default void revokeBinding(String bindingId) throws IOException {}
 
   /** A new key with its proof of possession, for HardwareKey. */
@@ -33,7 +33,7 @@ public interface Backend {
     /** KEY_PROTECTION_BIOMETRY_CURRENT_SET or KEY_PROTECTION_DEVICE_PASSCODE. */
     public String protection;
     public byte[] signature;
-    /** Of Android's hardware, leaf first; empty if nothing vouches for the key. */
+    /** The certificates of Android's hardware, leaf first; empty if nothing vouches for the key. */
     public List<byte[]> certificateChain;
   }
 

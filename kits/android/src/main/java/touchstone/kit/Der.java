@@ -18,7 +18,7 @@ final class Der {
     this.code = code;
   }
 
-  /** The sequence that is all of these bytes. */
+  /** Returns the sequence that is all of these bytes. */
   static Der sequence(byte[] bytes, String code) {
     Der whole = new Der(bytes, code);
     byte[] content = whole.content(SEQUENCE);
@@ -46,7 +46,7 @@ final class Der {
     return Arrays.copyOfRange(bytes, start, at);
   }
 
-  /** A number that is not negative. */
+  /** Returns a number that is not negative. */
   BigInteger integer() {
     byte[] content = content(INTEGER);
     require(content.length > 0);

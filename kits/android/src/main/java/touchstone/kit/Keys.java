@@ -4,18 +4,18 @@ import java.security.GeneralSecurityException;
 import java.security.Signature;
 import java.util.List;
 
-/** Where the phone keeps its keys. {@link AndroidKeys} has them in the Keystore, {@link SoftwareKeys} in memory. */
+/** The phone's key store. {@link AndroidKeys} has them in the Keystore, {@link SoftwareKeys} in memory. */
 public interface Keys {
   String BIOMETRY = "biometry";
   String DEVICE_OWNER = "device-owner";
 
-  /** The keys that this phone can have: biometry, device-owner. */
+  /** Returns the kinds of key that this phone can have: biometry, device-owner. */
   List<String> kinds();
 
   /** Makes a key on P-256 for signatures with SHA-256, in place of an earlier one of the alias. */
   Made make(String alias, String kind, byte[] attestationChallenge) throws GeneralSecurityException;
 
-  /** A signature that was initialised with the key, for the prompt. Throws {@link KeyNotFound} if there is no key. */
+  /** Returns a signature initialised with the key, for the prompt. Throws {@link KeyNotFound} if there is none. */
   Signature signature(String alias) throws GeneralSecurityException;
 
   void delete(String alias) throws GeneralSecurityException;

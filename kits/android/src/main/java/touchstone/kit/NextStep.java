@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** What an app does after an answer. Words that nobody knows yet lead to the app's own login. */
+/** The app's next step after an answer. Words that the kit does not know lead to the app's own login. */
 public final class NextStep {
   private static final String LOG_IN = "log-in";
   private static final List<String> FACTORS =
@@ -15,6 +15,8 @@ public final class NextStep {
   private static final List<String> SECRETS = List.of("FACTOR_PASSCODE", "FACTOR_GESTURE");
   private static final List<String> ADVISORIES = List.of("SLOW_PROMPT", "DEVICE_REPLACED", "NO_RECOVERY_FACTOR");
   private static final int MOST_MESSAGE_BYTES = 1024;
+  /** A day: a person who waits longer begins anew. */
+  private static final int MOST_SECONDS = 86_400;
   /** Each line: a step, and the reasons and statuses that lead to it. */
   private static final Map<String, String> STEPS = steps(
       "update-system OS_TOO_OLD DOMAIN_STATE_REQUIRED",
@@ -35,40 +37,40 @@ public final class NextStep {
    * update-system, replace-binding, revoke-a-binding, assert-again, fix-app, stop.
    */
   public final String step;
-  /** With which factor to prompt or go on; null for none. */
+  /** The factor to prompt for or to go on with; null for none. */
   public String factor;
-  /** How long to wait; 0 if there is nothing to wait for. */
+  /** The seconds to wait, at most a day; 0 if there is nothing to wait for. */
   public int seconds;
-  /** What the person should know: slow-prompt, device-replaced, no-recovery-factor. */
+  /** The notices for the person: slow-prompt, device-replaced, no-recovery-factor. */
   public List<String> notices = List.of();
   /** The service's text for the person, if it can be shown; otherwise null. */
   public String message;
   /** The answer that led here; null if there was none. */
   public Answer answer;
-  /** Why the kit refused to sign, for the step stop; otherwise null. */
+  /** The kit's refusal, for the step stop; otherwise null. */
   public KitException refusal;
 
-  private NextStep(String step, String factor) {
+  NextStep(String step, String factor) {
     this.step = step;
     this.factor = factor;
   }
 
-  /** After BeginEvaluation and CanEvaluatePolicy; also after a denial of BeginBinding. */
-  public static NextStep afterBegin(Answer answer) {
+  /**
+   * Decides after BeginEvaluation and CanEvaluatePolicy, and after a denial of BeginBinding. {@code languages}: the
+   * call's, as in Accept-Language.
+   */
+  public static NextStep afterBegin(Answer answer, String languages) {
     NextStep next = answer.denial.isEmpty()
         ? first(answer.factors, "prompt", answer.factors.isEmpty() ? unlessChanged(answer, LOG_IN) : LOG_IN)
         : because(answer.denial, answer.retryAfter);
-    return next.with(answer);
+    return next.with(answer, languages);
   }
 
-  /** After SubmitAttempt. {@code factor}: of the attempt. {@code languages}: of the call, as in Accept-Language. */
+  /** Decides after SubmitAttempt. {@code factor}: the attempt's. {@code languages}: see {@link #afterBegin}. */
   public static NextStep afterSubmit(Answer answer, String factor, String languages) {
     boolean isDenied = answer.outcome.equals("OUTCOME_FAILED") && !answer.denial.isEmpty();
     NextStep next = isDenied ? because(answer.denial, answer.retryAfter) : afterOutcome(answer, factor);
-    boolean isReadable = answer.messageLocale.equals(served(languages))
-        && Texts.has(answer.messageText, 1, MOST_MESSAGE_BYTES) && Texts.problem(answer.messageText) == null;
-    next.message = isReadable ? answer.messageText : null;
-    return next.with(answer);
+    return next.with(answer, languages);
   }
 
   private static NextStep afterOutcome(Answer answer, String factor) {
@@ -95,16 +97,16 @@ public final class NextStep {
     }
   }
 
-  /** After CompleteBinding. */
+  /** Decides after CompleteBinding. */
   public static NextStep afterBinding(Answer answer) {
-    return new NextStep("done", null).with(answer);
+    return new NextStep("done", null).with(answer, "");
   }
 
   /**
-   * After a prompt of which nothing is sent ({@link PlatformError#means}).
+   * Decides after a prompt of which nothing is sent ({@link PlatformError#means}).
    *
    * @param again whether the prompt was shown a second time for the same reason.
-   * @param others what else the evaluation takes.
+   * @param others the other factors that the evaluation takes.
    */
   public static NextStep afterPrompt(String means, boolean again, String factor, List<String> others) {
     if (means.equals("retry") && !again) {
@@ -114,12 +116,12 @@ public final class NextStep {
     return isDead ? first(others, "bind-again", "bind-again") : new NextStep("stay", null);
   }
 
-  /** After a call that gRPC refused: its status, and the reason of its ErrorInfo or an empty text. */
+  /** Decides after a call that gRPC refused: its status, and the reason of its ErrorInfo or an empty text. */
   public static NextStep afterFailure(String status, String reason, double retryAfter) {
     return because(status.equals("FAILED_PRECONDITION") ? reason : status, retryAfter);
   }
 
-  /** After a refusal to sign. The app says that something is wrong, and sends nothing. */
+  /** Returns the step after a refusal: the app says that something is wrong, and sends nothing. */
   public static NextStep afterRefusal(KitException refusal) {
     NextStep next = new NextStep("stop", null);
     next.refusal = refusal;
@@ -132,14 +134,14 @@ public final class NextStep {
     return next;
   }
 
-  /** The service's language for the first one that was asked for. */
+  /** Returns the service's language for the first one that was asked for. */
   private static String served(String languages) {
     List<String> parts = List.of(languages.split("[,;]")[0].trim().toLowerCase(Locale.ROOT).split("-"));
     boolean isTraditional = !parts.contains("hans") && !Collections.disjoint(parts, List.of("hant", "tw", "hk", "mo"));
     return parts.get(0).equals("zh") && !isTraditional ? "zh-Hans" : "en";
   }
 
-  /** The step with the first factor that the kit knows, or else the other step. */
+  /** Returns the step with the first factor that the kit knows, or else the other step. */
   private static NextStep first(List<String> factors, String step, String otherwise) {
     for (String factor : factors) {
       if (FACTORS.contains(factor)) {
@@ -154,11 +156,14 @@ public final class NextStep {
   }
 
   private static int seconds(double time) {
-    return (int) Math.max(1, Math.min(Integer.MAX_VALUE, Math.ceil(time)));
+    return Math.max(1, (int) Math.min(MOST_SECONDS, Math.ceil(time)));
   }
 
-  private NextStep with(Answer answer) {
+  private NextStep with(Answer answer, String languages) {
     this.answer = answer;
+    boolean isReadable = answer.messageLocale.equals(served(languages))
+        && Texts.has(answer.messageText, 1, MOST_MESSAGE_BYTES) && Texts.problem(answer.messageText) == null;
+    message = isReadable ? answer.messageText : null;
     notices = new ArrayList<>(answer.advisories);
     notices.retainAll(ADVISORIES);
     notices.replaceAll(advisory -> advisory.toLowerCase(Locale.ROOT).replace('_', '-'));

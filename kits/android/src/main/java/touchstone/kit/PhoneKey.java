@@ -15,7 +15,7 @@ public final class PhoneKey {
   private static final BigInteger B = hex("5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604b");
   private static final byte[] EC = hex("06072a8648ce3d0201").toByteArray();
   private static final byte[] P256 = hex("06072a8648ce3d020106082a8648ce3d030107").toByteArray();
-  /** All before the coordinates in the SubjectPublicKeyInfo of a key on P-256. */
+  /** The bytes before the coordinates in the SubjectPublicKeyInfo of a key on P-256. */
   private static final byte[] P256_HEAD = hex("3059301306072a8648ce3d020106082a8648ce3d03010703420004").toByteArray();
   private static final byte[] RSA = hex("06092a864886f70d0101010500").toByteArray();
   private static final String NO_KEY = "not-a-key";
@@ -26,7 +26,7 @@ public final class PhoneKey {
   public final String form;
   /** SubjectPublicKeyInfo, which the service takes; of a key on P-256 with its point uncompressed. */
   public final byte[] spki;
-  /** Of the modulus; 256 for P-256. */
+  /** The bits of the modulus; 256 for P-256. */
   public final int bits;
 
   private PhoneKey(String algorithm, String form, int bits, byte[] spki) {
@@ -99,7 +99,7 @@ public final class PhoneKey {
     }
   }
 
-  /** X9.63 uncompressed, 65 bytes, of a key on P-256. */
+  /** Returns X9.63 uncompressed, 65 bytes, of a key on P-256. */
   public byte[] x963() {
     return Arrays.copyOfRange(spki, spki.length - 65, spki.length);
   }

@@ -3,9 +3,12 @@ package touchstone.kit;
 import java.util.HashMap;
 import java.util.Map;
 
-/** What a platform's answer to a prompt means, and which LAError the app reports to the service. */
+/** The meaning of a platform's answer to a prompt, and the LAError that the app reports to the service. */
 public final class PlatformError {
-  /** For each kind of code: the LAError to report, or what the code means if nothing is reported. Others are -6. */
+  /**
+   * Each line: a kind of code, and for each code the LAError to report, or the meaning if nothing is reported. Others
+   * are -6.
+   */
   private static final Map<String, String> CODES = codes(
       "LAError 0:success",
       "OSStatus 0:success -25300:key-gone -26275:key-gone -25299:retry -25293:-1 -128:-2 -25308:-1004",
@@ -19,7 +22,7 @@ public final class PlatformError {
   private static final Map<String, String> MEANINGS = codes(
       "LAError -1:failure -2:cancel -3:fallback -4:cancel -5:no-passcode -7:not-enrolled -8:lockout -9:cancel -10:retry");
 
-  /** Null if nothing is reported. */
+  /** The LAError to report; null if nothing is reported. */
   public final Integer send;
   /** One of success, failure, cancel, fallback, lockout, unavailable, not-enrolled, no-passcode, key-gone, retry. */
   public final String means;
@@ -30,14 +33,14 @@ public final class PlatformError {
     means = isReported ? MEANINGS.getOrDefault("LAError " + answer, "unavailable") : answer;
   }
 
-  /** A code of LocalAuthentication. An unknown one is reported as it is. {@code closedByApp}: by {@code invalidate}. */
+  /** Reads a code of LocalAuthentication, and reports an unknown one. {@code closedByApp}: by {@code invalidate}. */
   public static PlatformError ofLAError(int code, boolean closedByApp) {
     return new PlatformError(
         closedByApp && code == -9 ? "cancel" : CODES.getOrDefault("LAError " + code, Integer.toString(code)));
   }
 
   /**
-   * A code of BiometricPrompt's {@code onAuthenticationError}.
+   * Reads a code of BiometricPrompt's {@code onAuthenticationError}.
    *
    * @param fallbackButton whether the negative button had {@code fallback_title}.
    * @param closedByApp whether the app called {@code cancelAuthentication}.
@@ -47,13 +50,13 @@ public final class PlatformError {
         : fallbackButton && code == 13 ? new PlatformError("-3") : of("prompt", code);
   }
 
-  /** An exception of the Keystore. Android's are known by their names, so that every JVM can load this class. */
+  /** Reads an exception of the Keystore. Android's are known by their names, so that every JVM can load this class. */
   public static PlatformError ofException(Throwable error) {
     // A shrinker renames classes of the app, and so the kit's.
     return of("exception", error instanceof Keys.KeyNotFound ? "KeyNotFound" : error.getClass().getSimpleName());
   }
 
-  /** Of Apple's keychain ({@code OSStatus}) and Secure Enclave ({@code TKError}), or of an exception's name. */
+  /** Reads a code of Apple's keychain ({@code OSStatus}) or Secure Enclave ({@code TKError}), or an exception. */
   public static PlatformError of(String kind, Object code) {
     return new PlatformError(CODES.getOrDefault(kind + " " + code, "-6"));
   }

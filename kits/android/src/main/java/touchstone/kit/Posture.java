@@ -2,7 +2,7 @@ package touchstone.kit;
 
 import java.util.List;
 
-/** What a phone reports about itself, read anew for each call. Fields are named as in the API. */
+/** A report of a phone about itself, read anew for each call. Fields are named as in the API. */
 public final class Posture {
   private static final List<String> APPLE = List.of("ios", "ipados", "macos", "visionos");
   private static final int MOST_TEXT_BYTES = 64;
@@ -27,11 +27,11 @@ public final class Posture {
   }
 
   /**
-   * Android's, which has no domain state.
+   * Returns Android's posture, which has no domain state.
    *
    * @param canAuthenticate the answer of {@code BiometricManager.canAuthenticate(BIOMETRIC_STRONG)}.
    * @param deviceSecure {@code KeyguardManager.isDeviceSecure}.
-   * @param lockedOut from an error of lockout on, until a prompt succeeds. Android does not tell it.
+   * @param lockedOut true from an error of lockout on, until a prompt or an evaluation succeeds.
    */
   public static Posture ofAndroid(String version, String model, int canAuthenticate, boolean deviceSecure, boolean lockedOut) {
     Posture posture = new Posture("android", version, model);
@@ -43,7 +43,7 @@ public final class Posture {
     return posture;
   }
 
-  /** Apple's, from the errors of canEvaluatePolicy (0: none) for biometrics and for the device's owner. */
+  /** Returns Apple's posture, from the errors of canEvaluatePolicy (0: none) for biometrics and the device's owner. */
   public static Posture ofApple(
       String platform, String version, String model, int type, int biometricsError, int ownerError, byte[] domainState) {
     KitException.require(APPLE.contains(platform), "unknown-platform");
@@ -59,7 +59,7 @@ public final class Posture {
     return posture;
   }
 
-  /** A browser's, whose device verifies its user or not. */
+  /** Returns a browser's posture, whose device verifies its user or not. */
   public static Posture ofWeb(String version, boolean isUserVerifying) {
     Posture posture = new Posture("web", version, "");
     posture.biometryAvailable = posture.biometryEnrolled = posture.passcodeSet = isUserVerifying;

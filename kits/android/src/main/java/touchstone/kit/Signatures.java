@@ -16,7 +16,7 @@ public final class Signatures {
 
   private Signatures() {}
 
-  /** What a key signs: the bytes, or their base64url text without padding (BASE64URL_TEXT). */
+  /** Returns the bytes that a key signs: the signing input, or its base64url text without padding (BASE64URL_TEXT). */
   public static byte[] message(byte[] signingInput, boolean asText) {
     return asText ? Base64.getUrlEncoder().withoutPadding().encode(signingInput) : signingInput;
   }
@@ -38,7 +38,7 @@ public final class Signatures {
     KitException.require(isRight, "wrong-signature");
   }
 
-  /** r and s in 64 bytes, of an ECDSA signature on P-256 in either form. */
+  /** Returns r and s in 64 bytes, of an ECDSA signature on P-256 in either form. */
   public static byte[] raw(byte[] signature) {
     BigInteger r;
     BigInteger s;
@@ -57,7 +57,7 @@ public final class Signatures {
     return join(r, s);
   }
 
-  /** A sequence of two numbers, of at most 72 bytes. */
+  /** Returns a sequence of two numbers, of at most 72 bytes. */
   private static byte[] der(byte[] raw) {
     byte[] r = new BigInteger(1, Arrays.copyOf(raw, 32)).toByteArray();
     byte[] s = new BigInteger(1, Arrays.copyOfRange(raw, 32, 64)).toByteArray();
@@ -67,7 +67,7 @@ public final class Signatures {
         .put((byte) Der.INTEGER).put((byte) s.length).put(s).array();
   }
 
-  /** Two numbers of at most 256 bits, in 32 bytes each. */
+  /** Returns two numbers of at most 256 bits, in 32 bytes each. */
   static byte[] join(BigInteger first, BigInteger second) {
     byte[] digits = first.shiftLeft(256).or(second).setBit(512).toByteArray();
     return Arrays.copyOfRange(digits, 1, 65);

@@ -4,19 +4,19 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * What a key is to sign, taken apart. The signature approves this content, so that no other is signed
+ * The bytes that a key is to sign, taken apart. The signature approves this content, so that no other is signed
  * (docs/SIGNING.md).
  */
 public final class SigningInput {
-  /** More than any that the service makes: a payment with the longest texts has 1,100 bytes. */
+  /** The limit is above any that the service makes: a payment with the longest texts has 1,100 bytes. */
   private static final int MOST_BYTES = 4096;
 
   public final byte[] bytes;
   public final byte[] challenge;
   public final String application;
-  /** Of an evaluation. */
+  /** The evaluation's policy; null for a binding. */
   public String policy;
-  /** Of a payment; otherwise null. */
+  /** The payment; null for a login and a binding. */
   public Transaction transaction;
   private final List<byte[]> fields;
 
@@ -35,9 +35,9 @@ public final class SigningInput {
   }
 
   /**
-   * A ticket's, for new keys of this device.
+   * Takes a ticket's signing input apart, for new keys of this device.
    *
-   * @param challenge that the app knows already; null if it knows none.
+   * @param challenge the ticket's, if the app knows it; otherwise null.
    */
   public static SigningInput ofBinding(byte[] bytes, String application, String profile, String device, byte[] challenge) {
     SigningInput input = new SigningInput(
@@ -46,9 +46,9 @@ public final class SigningInput {
   }
 
   /**
-   * An evaluation's, for this binding.
+   * Takes an evaluation's signing input apart, for this binding.
    *
-   * @param challenge of an earlier attempt at the same evaluation; null if there was none.
+   * @param challenge the one of an earlier attempt at the same evaluation; null if there was none.
    * @param shown the payment that the person just saw; null for a login.
    */
   public static SigningInput ofEvaluation(

@@ -28,7 +28,7 @@ public class SoftwareKeys implements Keys {
     return new Made(publicKey, certificates(publicKey, kind, attestationChallenge));
   }
 
-  /** None. A test's phone may have some. */
+  /** Returns no certificates. A test's phone may have some. */
   protected List<byte[]> certificates(byte[] publicKey, String kind, byte[] attestationChallenge) {
     return List.of();
   }

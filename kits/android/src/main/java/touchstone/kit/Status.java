@@ -3,11 +3,11 @@ package touchstone.kit;
 import java.util.Collection;
 import java.util.List;
 
-/** What Touch ID's state on this phone is, from what the app keeps and finds. */
+/** Touch ID's state on this phone, from what the app keeps and finds. */
 public final class Status {
   /** One of ready, not-enabled, bind-again, reinstalled, other-profile. */
   public final String status;
-  /** What to delete first: binding, keys. */
+  /** The things to delete first: binding, keys. */
   public final List<String> forget;
 
   private Status(String status, String... forget) {

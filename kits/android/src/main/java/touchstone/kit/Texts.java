@@ -12,12 +12,12 @@ final class Texts {
 
   private Texts() {}
 
-  /** The code of the refusal, or null. */
+  /** Returns the code of the refusal, or null. */
   static String problem(String text) {
     return REORDERS.matcher(text).find() ? "text-reorders" : HIDDEN.matcher(text).find() ? "text-hidden" : null;
   }
 
-  /** Whether the text has that many bytes of UTF-8. */
+  /** Returns whether the text has that many bytes of UTF-8. */
   static boolean has(String text, int least, int most) {
     int length = text.getBytes(StandardCharsets.UTF_8).length;
     return length >= least && length <= most;

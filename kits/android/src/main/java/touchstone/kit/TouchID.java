@@ -17,24 +17,26 @@ import java.util.concurrent.TimeUnit;
  * not call them. A second call waits for the first one.
  */
 public final class TouchID {
-  /** How long an answer serves whose time cannot be right, in seconds: the service's default. */
+  /** The seconds that an answer serves whose time cannot be right: the service's default. */
   private static final long USUAL_SECONDS = 120;
   private static final long MOST_SECONDS = 600;
-  /** In one evaluation: three failures, and every other factor. A backend that lies prompts no more often. */
+  /** The prompts of one evaluation: three failures, and every other factor. A lying backend prompts no more often. */
   private static final int MOST_PROMPTS = 8;
   private static final List<String> KINDS = List.of(Keys.BIOMETRY, Keys.DEVICE_OWNER);
+  /** The denials that end a binding. */
+  private static final List<String> ENDED = List.of("BINDING_REVOKED", "BINDING_UNKNOWN");
 
   private final String application;
   private final Backend backend;
   private final Keys keys;
   private final Phone phone;
-  /** The language of texts for the person, as the backend asks for it by accept-language. */
+  /** The languages of the person, as the {@link Backend} sends them in the header accept-language. */
   public String languages = Locale.getDefault().toLanguageTag();
 
   private Answer open;
   private SigningInput input;
   private Transaction shown;
-  /** Of System.nanoTime: until then the app relies on the ticket or evaluation that it got last. */
+  /** The time of System.nanoTime until which the app relies on its last ticket or evaluation. */
   private long deadline;
 
   public TouchID(String application, Backend backend, Keys keys, Phone phone) {
@@ -44,8 +46,11 @@ public final class TouchID {
     this.phone = phone;
   }
 
-  /** The state on this phone. Calls nothing. {@code profile}: who is logged in; null if nobody is. */
-  public Status status(String profile) {
+  /**
+   * Returns the state on this phone. Calls nothing, but waits for a call that runs. {@code profile}: who is logged in;
+   * null if nobody is.
+   */
+  public synchronized Status status(String profile) {
     List<String> found = new ArrayList<>();
     for (String kind : KINDS) {
       try {
@@ -64,15 +69,15 @@ public final class TouchID {
   /**
    * Binds this phone to the person whom the app just logged in by other means. Prompts once for each key.
    *
-   * @param title of these prompts.
+   * @param title the title of these prompts.
    */
   public NextStep enable(String profile, String title) throws IOException {
     return enable(profile, title, false);
   }
 
   /**
-   * The same. {@code replaceExisting} ends the binding of another person on this phone, after the step
-   * "replace-binding".
+   * Binds this phone in the same way. {@code replaceExisting} ends the binding of another person on this phone, after
+   * the step "replace-binding".
    */
   public NextStep enable(String profile, String title, boolean replaceExisting) throws IOException {
     return answered(() -> {
@@ -80,10 +85,10 @@ public final class TouchID {
       phone.put("locked", null);
       Answer ticket = backend.beginBinding(device(), posture());
       if (!ticket.denial.isEmpty()) {
-        return NextStep.afterBegin(ticket);
+        return NextStep.afterBegin(ticket, languages);
       }
       deadline = deadline(ticket);
-      SigningInput binding = SigningInput.ofBinding(ticket.signingInput, application, profile, device(), null);
+      SigningInput binding = SigningInput.ofBinding(ticket.signingInput, application, profile, device(), ticket.challenge);
       // The present keys stay until the new ones are bound.
       try {
         ticket.localizedReason = title;
@@ -112,6 +117,7 @@ public final class TouchID {
       bound.add(key);
     }
     Answer answer = backend.completeBinding(ticket.handle, bound, posture(), replaceExisting);
+    KitException.require(!answer.bindingId.isEmpty(), "no-binding");
     phone.put("keys", set);
     phone.put("profile", profile);
     phone.put("installation", phone.installation());
@@ -130,14 +136,19 @@ public final class TouchID {
     return evaluate("payment", transaction);
   }
 
-  /** The same by another policy. {@code transaction}: null if the policy is for logins. */
+  /** Logs in or lets pay by another policy. {@code transaction}: null if the policy is for logins. */
   public NextStep evaluate(String policy, Transaction transaction) throws IOException {
     return answered(() -> {
       open = null;
+      if (!status(null).forget.isEmpty()) {
+        forget();
+      }
       Status.Kept kept = kept();
-      KitException.require(kept != null, "not-enabled");
+      if (kept == null) {
+        return new NextStep("bind-again", null);
+      }
       Answer begun = backend.beginEvaluation(policy, kept.bindingId, posture(), transaction);
-      NextStep next = NextStep.afterBegin(begun);
+      NextStep next = NextStep.afterBegin(begun, languages);
       if (!next.step.equals("prompt")) {
         return next;
       }
@@ -165,17 +176,18 @@ public final class TouchID {
     return answered(() -> goOn(submit(proof), List.of()));
   }
 
-  /** Forgets the binding and deletes the keys. Keeps the device id. */
-  public void disable() throws IOException {
+  /** Revokes the binding, forgets it and deletes the keys. Keeps the device id. A call that fails leaves everything. */
+  public synchronized void disable() throws IOException {
     String binding = phone.get("binding");
-    forget();
     if (binding != null) {
       backend.revokeBinding(binding);
     }
+    forget();
   }
 
-  /** The same without a call, as {@link Status#forget} wants it. */
-  public void forget() {
+  /** Forgets the binding without a call, as {@link Status#forget} wants it. */
+  public synchronized void forget() {
+    open = null;
     for (String name : List.of("binding", "profile", "installation", "made")) {
       phone.put(name, null);
     }
@@ -194,6 +206,10 @@ public final class TouchID {
       NextStep[] reported = new NextStep[1];
       Phone.Request request = new Phone.Request(factor, open, shown);
       Object result = prompt(request, alias(set(), kind(factor)), input.bytes, () -> {
+        // The service counts a report of -1 against biometrics, and this was the phone's passcode.
+        if (factor.equals("FACTOR_DEVICE_OWNER")) {
+          return true;
+        }
         reported[0] = report(-1, factor);
         return reported[0].step.equals("try-again");
       });
@@ -220,7 +236,7 @@ public final class TouchID {
       left.removeAll(dead);
       again = factor;
     }
-    // Logged in by another key, though one is dead: the app binds this phone again.
+    // The person logged in by another key, though one is dead: the app binds this phone again.
     if (!dead.isEmpty() && next.step.equals("done")) {
       next.notices.add("bind-again");
     }
@@ -240,16 +256,23 @@ public final class TouchID {
   }
 
   private NextStep submit(Backend.Proof proof) throws IOException {
-    KitException.require(open != null, "no-evaluation");
-    return NextStep.afterSubmit(backend.submitAttempt(open.handle, proof, posture()), proof.factor, languages);
+    if (open == null) {
+      return new NextStep("begin-again", null);
+    }
+    Answer answer = backend.submitAttempt(open.handle, proof, posture());
+    if (answer.outcome.equals("OUTCOME_SUCCEEDED")) {
+      // Without a key for its passcode, a phone has no prompt whose success would say that its own lockout is over.
+      phone.put("locked", null);
+    }
+    return NextStep.afterSubmit(answer, proof.factor, languages);
   }
 
-  /** What a failure at the prompt leads to: false takes the prompt away. */
+  /** Reports a failure at the prompt: false takes the prompt away. */
   private interface Failure {
     boolean isPromptKept() throws IOException;
   }
 
-  /** The signature, or a PlatformError. */
+  /** Returns the signature, or a PlatformError. */
   private Object prompt(Phone.Request request, String alias, byte[] message, Failure failure) throws IOException {
     boolean isOpen = false;
     try {
@@ -290,7 +313,11 @@ public final class TouchID {
 
   private synchronized NextStep answered(Flow flow) throws IOException {
     try {
-      return flow.run();
+      NextStep next = flow.run();
+      if (next.answer != null && ENDED.contains(next.answer.denial)) {
+        forget();
+      }
+      return next;
     } catch (KitException refusal) {
       return NextStep.afterRefusal(refusal);
     } catch (GeneralSecurityException | ProviderException noKeys) {
@@ -310,7 +337,7 @@ public final class TouchID {
         binding, phone.get("profile"), phone.get("installation"), List.of(phone.get("made").split(" ")));
   }
 
-  /** The device id: a random UUID that is made once. */
+  /** Returns the device id: a random UUID that is made once. */
   private String device() {
     if (phone.get("device") == null) {
       phone.put("device", UUID.randomUUID().toString());
@@ -322,13 +349,13 @@ public final class TouchID {
     return System.nanoTime() + TimeUnit.SECONDS.toNanos(lifetime(answer.expiresAt, System.currentTimeMillis() / 1000));
   }
 
-  /** How long to rely on what expires then, by a phone whose clock may be off. */
+  /** Returns for how many seconds to rely on what expires then, by a phone whose clock may be off. */
   static long lifetime(long expiresAt, long phoneTime) {
     long seconds = expiresAt - phoneTime;
     return seconds >= 1 && seconds <= MOST_SECONDS ? seconds : USUAL_SECONDS;
   }
 
-  /** Two sets of keys take turns. */
+  /** Returns the set of keys in use. Two sets take turns. */
   private String set() {
     return phone.get("keys") == null ? "a" : phone.get("keys");
   }

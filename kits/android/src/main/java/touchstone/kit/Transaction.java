@@ -44,7 +44,7 @@ public final class Transaction {
     KitException.require(Texts.problem(reference) == null, Texts.problem(reference));
   }
 
-  /** The claim {@code txn} of the payment's token: SHA-256 in base64url. */
+  /** Returns the claim {@code txn} of the payment's token: SHA-256 in base64url. */
   public String digest() {
     byte[][] fields = Stream.of(TAG, amount, currency, payee, reference)
         .map(text -> text.getBytes(StandardCharsets.UTF_8)).toArray(byte[][]::new);

@@ -11,18 +11,25 @@ import java.util.Map;
 
 /** An Android phone without a phone: keys in memory, and a person who does what a script says. */
 public class SimulatedPhone extends SoftwareKeys implements Phone {
-  /** What the person does at the next prompts: touch, wrong, or a code of BiometricPrompt. Without more: touch. */
+  /** The acts of the person at the next prompts: touch, wrong, or a code of BiometricPrompt. Without more: touch. */
   public final Deque<String> person = new ArrayDeque<>();
   public final List<Request> shown = new ArrayList<>();
   public final Map<String, String> kept = new HashMap<>();
   public String installation = "first";
   public boolean isEnrolled = true;
+  /** Whether the phone has no prompt for a key by its own passcode, as Android before 11. */
+  public boolean hasBiometricKeyAlone;
   public int closed;
   private boolean isInvalidated;
 
-  /** A new finger: the biometric key is dead, though the Keystore has it still. */
+  /** Enrolls a finger: the biometric key is dead, though the Keystore has it still. */
   public void enrollFinger() {
     isInvalidated = true;
+  }
+
+  @Override
+  public List<String> kinds() {
+    return hasBiometricKeyAlone ? List.of(BIOMETRY) : super.kinds();
   }
 
   @Override
@@ -42,7 +49,7 @@ public class SimulatedPhone extends SoftwareKeys implements Phone {
     return signature;
   }
 
-  /** Android's has this name. */
+  /** The exception has the name of Android's. */
   static final class KeyPermanentlyInvalidatedException extends GeneralSecurityException {
     private static final long serialVersionUID = 1;
   }

@@ -6,8 +6,12 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 
-/** What the kit does with a phone and a backend, of which either may lie. */
+/** Tests of the kit with a phone and a backend, of which either may lie. */
 final class TouchIDTest {
   private static final Transaction COFFEE = new Transaction("3.20", "EUR", "Coffee Bar", "order-1");
   private static final String FINGER = "FACTOR_BIOMETRY";
@@ -30,6 +34,10 @@ final class TouchIDTest {
     final List<Posture> postures = new ArrayList<>();
     IOException failure;
     IOException reportFailure;
+    byte[] challenge = "c".repeat(32).getBytes(StandardCharsets.UTF_8);
+    Runnable meanwhile = () -> {};
+    String bindingId = "b1";
+    int evaluations;
     String device;
     String revoked;
     boolean replaced;
@@ -43,6 +51,7 @@ final class TouchIDTest {
     public Answer beginBinding(String deviceId, Posture posture) {
       device = deviceId;
       Answer ticket = new Answer();
+      ticket.challenge = challenge;
       ticket.signingInput = fields("touchstone binding v1", "c".repeat(32), application, profile, deviceId);
       return ticket;
     }
@@ -60,7 +69,7 @@ final class TouchIDTest {
       bound.clear();
       bound.addAll(keys);
       Answer answer = new Answer();
-      answer.bindingId = "b1";
+      answer.bindingId = bindingId;
       return answer;
     }
 
@@ -76,6 +85,9 @@ final class TouchIDTest {
 
     @Override
     public Answer beginEvaluation(String policy, String bindingId, Posture posture, Transaction transaction) throws IOException {
+      evaluations++;
+      postures.add(posture);
+      meanwhile.run();
       if (failure != null) {
         throw failure;
       }
@@ -100,7 +112,10 @@ final class TouchIDTest {
     }
 
     @Override
-    public void revokeBinding(String bindingId) {
+    public void revokeBinding(String bindingId) throws IOException {
+      if (failure != null) {
+        throw failure;
+      }
       revoked = bindingId;
     }
 
@@ -210,11 +225,11 @@ final class TouchIDTest {
     backend.answers.add(answer("LOCKED_OUT", -8, OWNER));
     check("done", touchID.login().step, "login");
     check(-8, backend.proofs.get(0).laError, "report");
-    check(true, backend.postures.get(0).biometryLockedOut, "locked out after the lockout");
+    check(true, backend.postures.get(1).biometryLockedOut, "locked out after the lockout");
     check(OWNER, backend.proofs.get(1).factor, "factor");
     check(null, phone.shown.get(1).button, "no negative button beside the phone's passcode");
     touchID.login();
-    check(false, backend.postures.get(2).biometryLockedOut, "locked out after a success");
+    check(false, backend.postures.get(3).biometryLockedOut, "locked out after a success");
   }
 
   void testAWrongFingerThatEndsThePromptClosesIt() throws IOException {
@@ -227,13 +242,13 @@ final class TouchIDTest {
 
   void testTheFallbackButtonLeadsToAPasscodeOfTheService() throws IOException {
     enable();
-    backend.begun.fallbackVisible = true;
     backend.begun.fallbackTitle = "Use passcode";
     phone.person.add("13");
     backend.answers.add(answer("FALLBACK", -3, "FACTOR_PASSCODE"));
     NextStep next = touchID.login();
     check("use-factor FACTOR_PASSCODE", next.step + " " + next.factor, "login");
     check("Use passcode", phone.shown.get(0).button, "button");
+    check(-3, backend.proofs.get(0).laError, "report");
     backend.answers.add(answer("TRY_AGAIN", -1, "FACTOR_PASSCODE"));
     check("try-again", touchID.passcode("0000").step, "wrong passcode");
     check("done", touchID.passcode("2718").step, "passcode");
@@ -312,11 +327,129 @@ final class TouchIDTest {
 
   void testDisableRevokesAndForgets() throws IOException {
     enable();
+    backend.failure = new IOException("no network");
+    try {
+      touchID.disable();
+      throw new AssertionError("no IOException");
+    } catch (IOException expected) {
+      check("ready", touchID.status("anna").status, "status after a call that failed");
+    }
+    backend.failure = null;
     touchID.disable();
     check("b1", backend.revoked, "revoked");
-    check("not-enabled", touchID.status("anna").status, "status");
+    check("not-enabled []", touchID.status("anna").status + " " + touchID.status("anna").forget, "status");
+  }
+
+  void testWithoutABindingNothingIsCalled() throws IOException {
     NextStep next = touchID.login();
-    check("stop not-enabled", next.step + " " + next.refusal.getCode(), "login");
+    check("bind-again null", next.step + " " + next.refusal, "login");
+    check("begin-again", touchID.passcode("2718").step, "a passcode without an evaluation");
+    check("begin-again", touchID.gesture(List.of(0, 1, 2, 5)).step, "a gesture without an evaluation");
+    check("0 []", backend.evaluations + " " + backend.proofs, "calls");
+  }
+
+  void testALoginOnAnotherInstallationForgets() throws IOException {
+    enable();
+    phone.installation = "second";
+    check("bind-again", touchID.login().step, "login");
+    check(0, backend.evaluations, "calls");
+    check("not-enabled []", touchID.status("anna").status + " " + touchID.status("anna").forget, "status");
+  }
+
+  void testABindingThatTheServiceEndedIsForgotten() throws IOException {
+    for (String reason : List.of("BINDING_REVOKED", "BINDING_UNKNOWN")) {
+      enable();
+      backend.begun.denial = reason;
+      check("bind-again", touchID.login().step, "login");
+      check("not-enabled []", touchID.status("anna").status + " " + touchID.status("anna").forget, reason + " at Begin");
+      backend.begun.denial = "";
+      enable();
+      Answer answer = answer("FAILED", -6);
+      answer.denial = reason;
+      backend.answers.add(answer);
+      check("bind-again", touchID.login().step, "login");
+      check("not-enabled []", touchID.status("anna").status + " " + touchID.status("anna").forget, reason + " at Submit");
+      check("begin-again", touchID.passcode("2718").step, "the evaluation ended, too");
+    }
+    enable();
+    backend.begun.denial = "LEVEL_TOO_LOW";
+    check("bind-again", touchID.login().step, "login");
+    check("ready", touchID.status("anna").status, "another denial keeps it");
+  }
+
+  void testABindingWithoutAnIdIsNone() throws IOException {
+    backend.bindingId = "";
+    NextStep next = touchID.enable("anna", "Set up");
+    check("stop no-binding", next.step + " " + next.refusal.getCode(), "enable");
+    check("not-enabled []", touchID.status("anna").status + " " + touchID.status("anna").forget, "status");
+    check("[device]", phone.kept.keySet().toString(), "kept");
+    backend.bindingId = "b1";
+    enable();
+    backend.bindingId = "";
+    check("stop", touchID.enable("anna", "Set up").step, "enable again");
+    check("done", touchID.login().step, "login by the present binding");
+  }
+
+  void testATicketOfAnotherChallengeBindsNothing() throws IOException {
+    backend.challenge = "d".repeat(32).getBytes(StandardCharsets.UTF_8);
+    NextStep next = touchID.enable("anna", "Set up");
+    check("stop other-challenge", next.step + " " + next.refusal.getCode(), "enable");
+    check(0, phone.shown.size(), "prompts");
+    backend.challenge = null;
+    check("done", touchID.enable("anna", "Set up").step, "a backend that keeps the challenge to itself");
+  }
+
+  void testALockoutEndsWithAnySuccess() throws IOException {
+    phone.hasBiometricKeyAlone = true;
+    enable();
+    phone.person.add("7");
+    backend.answers.add(answer("LOCKED_OUT", -8, "FACTOR_PASSCODE"));
+    check("use-factor", touchID.login().step, "login");
+    backend.answers.add(answer("TRY_AGAIN", -1, "FACTOR_PASSCODE"));
+    touchID.passcode("0000");
+    check("done", touchID.passcode("2718").step, "passcode");
+    touchID.login();
+    List<Boolean> locked = new ArrayList<>();
+    backend.postures.forEach(posture -> locked.add(posture.biometryLockedOut));
+    // Begin, report, wrong passcode, passcode; then Begin and the finger of the next login.
+    check(List.of(false, true, true, true, false, false), locked, "locked out");
+  }
+
+  void testACallWaitsForTheOneBefore() throws Exception {
+    enable();
+    List<Callable<?>> calls = List.of(
+        () -> touchID.status("anna"), touchID::login, () -> touchID.passcode("2718"), () -> touchID.enable("anna", "Set up"),
+        Executors.callable(touchID::forget), () -> {
+          touchID.disable();
+          return null;
+        });
+    for (Callable<?> call : calls) {
+      FutureTask<?> task = new FutureTask<>(call);
+      Thread second = new Thread(task);
+      Thread.State[] state = new Thread.State[1];
+      backend.meanwhile = () -> {
+        backend.meanwhile = () -> {};
+        second.start();
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+        do {
+          state[0] = second.getState();
+        } while (state[0] != Thread.State.BLOCKED && state[0] != Thread.State.TERMINATED && System.nanoTime() < end);
+        check(null, backend.revoked, "revoked meanwhile");
+      };
+      check("done", touchID.login().step, "the first call");
+      check(Thread.State.BLOCKED, state[0], "the second call " + calls.indexOf(call));
+      task.get(10, TimeUnit.SECONDS);
+      enable();
+    }
+  }
+
+  void testAWrongPasscodeOfThePhoneIsNoWrongFinger() throws IOException {
+    enable();
+    backend.begun.factors = List.of(OWNER);
+    phone.person.addAll(List.of("wrong", "touch"));
+    check("done", touchID.login().step, "login");
+    check(1, backend.proofs.size(), "attempts");
+    check(null, backend.proofs.get(0).laError, "report");
   }
 
   void testABackendThatLiesAboutFailuresPromptsAFewTimesOnly() throws IOException {
@@ -343,10 +476,21 @@ final class TouchIDTest {
     }
   }
 
-  void testADenialIsAStep() throws IOException {
+  void testADenialsMessageIsShown() throws IOException {
     enable();
-    backend.begun.denial = "BINDING_REVOKED";
-    check("bind-again", touchID.login().step, "login");
+    backend.begun.denial = "PASSCODE_NOT_SET";
+    backend.begun.messageText = "Set a passcode first.";
+    backend.begun.messageLocale = "en";
+    touchID.languages = "en";
+    check("open-settings Set a passcode first.", touchID.login().step + " " + touchID.login().message, "login");
+    touchID.languages = "zh-Hans";
+    check(null, touchID.login().message, "a text in another language");
+  }
+
+  void testNoWaitIsLongerThanADay() {
+    check(86_400, NextStep.afterFailure("UNAVAILABLE", "", 1e12).seconds, "seconds");
+    check(86_400, NextStep.afterFailure("UNAVAILABLE", "", 86_400).seconds, "seconds");
+    check(1, NextStep.afterFailure("UNAVAILABLE", "", Double.NaN).seconds, "seconds of no number");
   }
 
   void testAnInterruptedThreadTakesThePromptAway() throws IOException {

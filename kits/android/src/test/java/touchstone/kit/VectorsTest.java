@@ -180,7 +180,7 @@ final class VectorsTest {
   private static NextStep nextStep(Map<String, Object> given) {
     Map<String, Object> from = map(given.get("answer"));
     Map<String, Object> denial = map(from.get("denial"));
-    Map<String, Object> message = map(from.get("message"));
+    Map<String, Object> message = map(from.getOrDefault("message", denial == null ? null : denial.get("message")));
     Answer answer = new Answer();
     answer.factors = texts(from.get("factors"));
     answer.nextFactors = texts(from.get("next_factors"));
@@ -193,9 +193,10 @@ final class VectorsTest {
     answer.retryAfter = waiting.get("retry_after") == null ? 0 : (double) waiting.get("retry_after");
     answer.messageLocale = message == null ? "" : text(message, "locale");
     answer.messageText = message == null ? "" : text(message, "text");
+    String languages = given.getOrDefault("languages", "en").toString();
     switch (text(given, "at")) {
-      case "begin": return NextStep.afterBegin(answer);
-      case "submit": return NextStep.afterSubmit(answer, text(from, "factor"), given.getOrDefault("languages", "en").toString());
+      case "begin": return NextStep.afterBegin(answer, languages);
+      case "submit": return NextStep.afterSubmit(answer, text(from, "factor"), languages);
       case "bind": return NextStep.afterBinding(answer);
       case "prompt": return NextStep.afterPrompt(text(from, "means"), is(from, "again"), text(from, "factor"), answer.nextFactors);
       case "failed": return NextStep.afterFailure(text(from, "status"), text(from, "reason"), answer.retryAfter);
