@@ -122,7 +122,7 @@ def test_a_passkey_logs_in_and_pays(page):
     assert "3.20 EUR to Coffee Bar" in page.text
     page.press("[data-action=pay]")
     assert "Paid (pop" in page.text
-    # A person who came by a passkey adds no other: whoever borrows the phone could.
+    # A person who came by a passkey adds no other, because a thief of the phone could.
     page.open("/devices")
     assert "log in by your password" in page.text
 
@@ -238,7 +238,7 @@ def recover(shop, email):
 
 @pytest.fixture
 def thief(shop):
-    """Somebody who knows the password."""
+    """A thief who knows the password."""
     thief = Session(shop)
     assert thief.form("/signup", email=EMAIL, password=PASSWORD)[0] == 200
     return thief

@@ -193,7 +193,7 @@ public actor TouchID {
     let state = try await state()
     if state.forgetsKeys { keychain.forget() }
     guard let binding = try keychain.binding(), state == .ready || state == .bindAgain else {
-      return TouchIDResult(NextStep(state == .reinstalled ? .bindAgain : .logIn), .unavailable)
+      return TouchIDResult(NextStep(.bindAgain), .unavailable)
     }
     do {
       let begun = try await backend.beginEvaluation(

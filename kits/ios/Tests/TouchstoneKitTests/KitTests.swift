@@ -41,7 +41,7 @@ struct KitTests {
       try await world.touchID.disable()
       #expect(world.items("keys") == 0)
       #expect(try await world.touchID.status().state == .notEnabled)
-      #expect(try await world.touchID.login().next.kind == .logIn)
+      #expect(try await world.touchID.login().next.kind == .bindAgain)
       #expect(try await world.server.events().contains("binding.revoked"))
       // The device's id stays.
       #expect(world.items("genp") == 1)
