@@ -2,11 +2,13 @@
 
 import base64
 import concurrent.futures
+import contextlib
 import gzip
 import json
 import os
 import re
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -23,6 +25,7 @@ from grpc_status import rpc_status
 from support.caller import new_caller
 from support.certificates import Authority
 from support.credentials import Key
+from support.data_directory import database
 from support.http import address_of, connected, read_to_end
 from support.phone import Phone, new_key, sign
 from support.server import Server
@@ -403,6 +406,40 @@ def test_a_call_ends_in_time(url, shop):
         )
         refusal(late, "deadline_exceeded")
         assert session.post(url + path_of("GetSigningKeys"), json={}, timeout=CALL_SECONDS).status_code == 200
+
+
+def test_calls_that_run_on_after_their_deadlines_are_counted(start):
+    """Handlers wait for a store that another process has locked. Their connections take the next calls meanwhile, up to a limit."""
+    server = start(arguments=LOCAL, http=1)
+    shop, phone, url = new_caller(server), Phone(), server.urls[0]
+    begun = shop.begin_binding(phone, "anna")
+    request = shop.completion(phone, begun, keys=phone.hardware_keys(b"another input"))
+    body = json_format.MessageToJson(request, indent=None)
+    fields = f"Host: localhost\r\nContent-Type: application/json\r\nConnect-Timeout-Ms: 2\r\nContent-Length: {len(body)}"
+    call = f"POST {path_of('CompleteBinding')} HTTP/1.1\r\n{fields}\r\n"
+    calls = f"{call}\r\n{body}" * 63 + f"{call}Connection: close\r\n\r\n{body}"
+    with (
+        contextlib.closing(sqlite3.connect(database(server.data_directory), isolation_level=None)) as connection,
+        concurrent.futures.ThreadPoolExecutor(8) as pool,
+    ):
+        connection.execute("BEGIN IMMEDIATE")
+        refused = []
+        deadline = time.monotonic() + CALL_SECONDS
+        # The service gives up a commit after a quarter of a second, and its handlers end.
+        while not refused:
+            assert time.monotonic() < deadline
+            answers = b"".join(pool.map(lambda _: raw(url, calls), range(8))).decode().split("HTTP/1.1 ")[1:]
+            assert {answer[:3] for answer in answers} <= {"503", "504"}
+            refused = [answer for answer in answers if "the server has too many calls; try again later" in answer]
+        assert all(answer.startswith("503") and "google.rpc.RetryInfo" in answer for answer in refused)
+        health = requests.post(f"{url}/grpc.health.v1.Health/Check", json={}, timeout=CALL_SECONDS)
+        assert health.json() == {"status": "SERVING"}
+        connection.execute("ROLLBACK")
+    # The handlers end soon, and there is room again.
+    while (answer := post(url, "CompleteBinding", request)).status_code == STATUSES["unavailable"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert "keys[0].signature" in fields_of(refusal(answer, "invalid_argument"))
 
 
 def raw(url, text):

@@ -6,3 +6,11 @@ extension UInt8 {
   package var isASCIILetter: Bool { isASCIIUppercase || UInt8(ascii: "a")...UInt8(ascii: "z") ~= self }
   package var isASCIILetterOrDigit: Bool { isASCIILetter || isASCIIDigit }
 }
+
+extension StringProtocol {
+  /// The text with A to Z in lower case, and nothing else changed: `lowercased()` makes k of the Kelvin sign, so that
+  /// what another reader of the same text refuses would be taken.
+  package func asciiLowercased() -> String {
+    String(decoding: utf8.map { $0.isASCIIUppercase ? $0 | 0x20 : $0 }, as: UTF8.self)
+  }
+}

@@ -30,6 +30,8 @@ package struct JSONError: Error, CustomStringConvertible {
 package struct JSONReader {
   /// The client data of a browser nests two deep; an extension may add some.
   private static let maximumDepth = 16
+  /// Three times what UInt64.max has, for zeros behind a point and an exponent.
+  private static let maximumNumberBytes = 64
 
   private let bytes: [UInt8]
   private var position = 0
@@ -102,7 +104,8 @@ package struct JSONReader {
     return value
   }
 
-  /// Returns a number as it is written. §6: no zero before other digits, and digits on both sides of the point.
+  /// Returns a number as it is written. §6: no zero before other digits, and digits on both sides of the point; §9: a
+  /// reader may bound it.
   package mutating func number() throws(JSONError) -> String {
     let start = position
     _ = take("-")
@@ -111,6 +114,9 @@ package struct JSONReader {
     if take("e") || take("E") {
       if !take("+") { _ = take("-") }
       try digits()
+    }
+    guard position - start <= Self.maximumNumberBytes else {
+      throw Self.malformed("a number of more than \(Self.maximumNumberBytes) characters")
     }
     return String(decoding: bytes[start..<position], as: UTF8.self)
   }

@@ -57,7 +57,8 @@ struct MessageJSONReader {
   // MARK: Messages
 
   private mutating func message(_ descriptor: Message) throws(DecodingError) -> [UInt8] {
-    switch String(cString: descriptor.pointee.name) {
+    let names = JSONNames.of(descriptor)
+    switch names.message {
     case "google.protobuf.Timestamp": return try timestamp()
     case "google.protobuf.Duration": return try duration()
     default: break
@@ -70,12 +71,12 @@ struct MessageJSONReader {
     var isFirst = true
     while try next(before: "}", &isFirst) {
       let name = try memberName()
-      guard let index = Self.index(of: name, in: descriptor) else {
+      guard let index = names.index(of: name) else {
         path.append(String(name.unicodeScalars.prefix(Self.shownNameScalars)))
-        throw fault("is no field of \(String(cString: descriptor.pointee.name))")
+        throw fault("is no field of \(names.message)")
       }
       let field = descriptor.pointee.fields + index
-      path.append(String(cString: field.pointee.name))
+      path.append(names.fields[index].name)
       guard seen & 1 << UInt64(index) == 0 else { throw fault("is given twice") }
       seen |= 1 << UInt64(index)
       // A field that is null is absent.
@@ -84,7 +85,7 @@ struct MessageJSONReader {
         guard !isOfOneOf || oneOfs.insert(field.pointee.quantifier_offset).inserted else {
           throw fault("is one of several fields of which a message has one alone")
         }
-        try append(field, isMap: MessageJSON.isMap(field.pointee, in: descriptor.pointee), to: &bytes)
+        try append(field, isMap: names.fields[index].isMap, to: &bytes)
       }
       path.removeLast()
     }
@@ -97,7 +98,6 @@ struct MessageJSONReader {
     guard !json.take(end) else { return false }
     guard isFirst || json.take(",") else { throw fault("is not JSON: a comma or \"\(end)\" is missing") }
     isFirst = false
-    // Each costs a search for its name.
     fieldsLeft -= 1
     guard fieldsLeft >= 0 else { throw fault("has more than \(maximumFields) fields", .tooComplex) }
     json.skipSpace()
@@ -111,15 +111,6 @@ struct MessageJSONReader {
     guard json.take(":") else { throw fault("is not JSON: a colon is missing") }
     json.skipSpace()
     return name
-  }
-
-  /// A field goes by its name in the .proto file, or by that name in lowerCamelCase.
-  private static func index(of name: String, in descriptor: Message) -> Int? {
-    (0..<Int(descriptor.pointee.n_fields)).first { index in
-      let own = String(cString: descriptor.pointee.fields[index].name)
-      // By bytes: Swift's texts are equal in other spellings, too.
-      return name.utf8.elementsEqual(own.utf8) || name.utf8.elementsEqual(MessageJSON.lowerCamel(own).utf8)
-    }
   }
 
   // MARK: Fields

@@ -43,6 +43,15 @@ struct JSONReadingTests {
       expectFault(
         #"{"sequence":\#(json)}"#, V1.Event.self, "sequence", "must be a whole number from 0 to 18446744073709551615")
     }
+    // As long as a number may be, and longer.
+    let zeros = String(repeating: "0", count: 62)
+    for json in ["1.\(zeros)", "\"1.\(zeros)\""] {
+      #expect(try Self.read("{\"sequence\":\(json)}", as: V1.Event.self).sequence == 1)
+    }
+    for json in ["1.\(zeros)0", "\"1.\(zeros)0\"", "1\(zeros)e-62"] {
+      expectFault(
+        "{\"sequence\":\(json)}", V1.Event.self, "sequence", "must be a whole number from 0 to 18446744073709551615")
+    }
     #expect(try Self.read(#"{"laError":-1004}"#, as: V1.Denial.self).laError == .notInteractive)
     #expect(try Self.read(#"{"laError":77}"#, as: V1.Denial.self).laError == V1.LAError(rawValue: 77))
     expectFault(
@@ -131,6 +140,10 @@ struct JSONReadingTests {
     expectFault(
       #"{"keys":[{},{"signature":"!"}]}"#, V1.CompleteBindingRequest.self, "keys[1].signature",
       "must be a text in Base64")
+    // K and the Kelvin sign are equal as Swift's texts.
+    expectFault(
+      #"{"keys":[{"public\#u{212A}ey":""}]}"#, V1.CompleteBindingRequest.self, "keys[0].public\u{212A}ey",
+      "is no field of touchstone.v1.HardwareKey")
     expectFault(#"{"keys":[null]}"#, V1.CompleteBindingRequest.self, "keys[0]", "must be an object")
     expectFault(#"{"keys":{}}"#, V1.CompleteBindingRequest.self, "keys", "must be a list")
     expectFault(#"{"details":{"a":null}}"#, V1.Event.self, "details.a", "must be a text")

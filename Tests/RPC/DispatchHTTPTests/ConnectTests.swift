@@ -77,7 +77,9 @@ struct ConnectCallHeadTests {
       let head = try? ConnectCallHead(Self.head([Self.json, ("Content-Encoding", encoding)]))
       #expect(head?.isCompressed == isCompressed)
     }
-    for encodings in [["br"], ["gzip, gzip"], ["gzip", "gzip"], ["deflate"], [""]] {
+    for encodings in [
+      ["br"], ["gzip, gzip"], ["gzip", "gzip"], ["identity", "gzip"], ["identity", "identity"], ["deflate"], [""],
+    ] {
       let fields = encodings.map { ("Content-Encoding", $0) }
       #expect(Self.refusal([Self.json] + fields)?.status.code == 501, "\(encodings)")
     }

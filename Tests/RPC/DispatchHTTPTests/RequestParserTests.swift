@@ -159,6 +159,8 @@ struct RequestParserTests {
       ("POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chunked, chunked\r\n\r\n", "501"),
       ("POST / HTTP/1.1\r\n\(host)Transfer-Encoding: \u{B}chunked\r\n\r\n", "400"),
       ("POST / HTTP/1.1\r\n\(host)Transfer-Encoding: gzip, chunked\r\n\r\n", "501"),
+      // The Kelvin sign's lower case is k.
+      ("POST / HTTP/1.1\r\n\(host)Transfer-Encoding: chun\u{212A}ed\r\n\r\n", "501"),
       ("POST / HTTP/1.1\r\n\(host)Transfer-Encoding:\r\n\r\n", "501"),
       // Bounds.
       ("GET /\(String(repeating: "a", count: 512))", "414"),

@@ -1,4 +1,5 @@
 internal import DispatchRPC
+internal import Encodings
 
 /// The fields of a unary call by Connect's protocol (connectrpc.com/docs/protocol): HTTP's POST with the message as its
 /// body. Pure.
@@ -41,11 +42,12 @@ package struct ConnectCallHead: Sendable {
   }
 
   private static func isCompressed(_ encodings: [String]) throws(Refusal) -> Bool {
-    guard let encoding = encodings.first?.lowercased(), encoding != "identity" else { return false }
-    guard encodings.count == 1, encoding == "gzip" else {
-      throw Refusal(.unimplemented, "content-encoding must be identity or gzip")
+    // Two are applied one after the other (RFC 9110 §8.4).
+    switch encodings.map({ $0.asciiLowercased() }) {
+    case [], ["identity"]: return false
+    case ["gzip"]: return true
+    default: throw Refusal(.unimplemented, "content-encoding must be identity or gzip")
     }
-    return true
   }
 
   /// At most ten digits of milliseconds.
@@ -75,7 +77,7 @@ extension ConnectCallHead.MessageForm {
     guard contentTypes.count == 1 else { return nil }
     // By bytes, as in `HTTPFields.list`.
     let parts = contentTypes[0].utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map {
-      String(Substring($0)).trimmed().lowercased()
+      String(Substring($0)).trimmed().asciiLowercased()
     }
     guard let form = Self.allCases.first(where: { $0.contentType == parts.first }),
       parts.dropFirst().allSatisfy({ $0 == "charset=utf-8" || $0 == "charset=\"utf-8\"" })

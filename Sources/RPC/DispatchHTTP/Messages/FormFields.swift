@@ -1,3 +1,5 @@
+internal import Encodings
+
 /// The fields of a form, each once, as browsers send it: application/x-www-form-urlencoded (URL Standard §5.1), in a
 /// body or after the "?". Pure.
 package struct FormFields: Sendable {
@@ -83,7 +85,7 @@ extension HTTPRequest {
   package var formFields: FormFields? {
     let types = head.fields.values(of: "content-type")
     guard types.count == 1, let type = types.first?.utf8.split(separator: UInt8(ascii: ";")).first,
-      String(Substring(type)).trimmed().lowercased() == FormFields.contentType
+      String(Substring(type)).trimmed().asciiLowercased() == FormFields.contentType
     else {
       return nil
     }

@@ -1,3 +1,4 @@
+internal import Encodings
 internal import Glibc
 
 /// A server's name and port, as the field Host, a request's target and an origin have them (RFC 3986 §3.2). Pure.
@@ -19,7 +20,7 @@ package struct HTTPAuthority: Hashable, Sendable {
       end = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
       guard bytes[..<end].allSatisfy(Self.isOfName) else { return nil }
     }
-    host = text[..<end].lowercased()
+    host = text[..<end].asciiLowercased()
     guard end < bytes.endIndex else {
       port = nil
       return

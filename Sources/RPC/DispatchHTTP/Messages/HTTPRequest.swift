@@ -1,4 +1,5 @@
 package import DispatchRPC
+internal import Encodings
 
 /// Header fields in their order.
 package struct HTTPFields: Sendable {
@@ -8,7 +9,7 @@ package struct HTTPFields: Sendable {
   init() {}
 
   mutating func append(_ name: String, _ value: String) {
-    all.append((name.lowercased(), value))
+    all.append((name.asciiLowercased(), value))
   }
 
   /// The values of all fields of the name, which is in lower case.

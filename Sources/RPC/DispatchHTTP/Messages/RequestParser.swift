@@ -1,3 +1,5 @@
+internal import Encodings
+
 /// Takes a connection's bytes as they come, and hands out heads and bodies in turn (RFC 9112). Strict: a request that
 /// two readers could understand differently is refused. Pure.
 ///
@@ -193,7 +195,7 @@ extension RequestParser {
     if let authority { try require(authority, of: target, toBe: &head.host) }
     head.isChunked = try isChunked(fields, isVersion11: isVersion11)
     head.contentLength = try head.isChunked ? 0 : contentLength(fields)
-    let options = fields.list("connection").map { $0.lowercased() }
+    let options = fields.list("connection").map { $0.asciiLowercased() }
     // HTTP/1.0 has connections that go on only as an extension.
     head.keepsAlive = isVersion11 && !options.contains("close")
     head.expectsContinue = try expectsContinue(fields) && isVersion11
@@ -229,7 +231,7 @@ extension RequestParser {
 
   private static func scheme(of target: Substring) -> HTTPAuthority.Scheme? {
     // In any case (RFC 9110 §4.2.3). Only as much of the target is read as the longest scheme has.
-    let start = target.prefix("https://".count).lowercased()
+    let start = target.prefix("https://".count).asciiLowercased()
     return [HTTPAuthority.Scheme.http, .https].first { start.hasPrefix($0.rawValue + "://") }
   }
 
@@ -280,7 +282,7 @@ extension RequestParser {
       throw Refusal("a request has a length or a transfer coding, not both")
     }
     guard isVersion11 else { throw Refusal("HTTP/1.0 has no transfer coding") }
-    guard codings.count == 1, codings[0].lowercased() == "chunked" else {
+    guard codings.count == 1, codings[0].asciiLowercased() == "chunked" else {
       throw Refusal("there is no such transfer coding", .notImplemented)
     }
     return true
@@ -298,7 +300,7 @@ extension RequestParser {
 
   private static func expectsContinue(_ fields: HTTPFields) throws(Refusal) -> Bool {
     let expectations = fields.list("expect")
-    guard expectations.allSatisfy({ $0.lowercased() == "100-continue" }) else {
+    guard expectations.allSatisfy({ $0.asciiLowercased() == "100-continue" }) else {
       throw Refusal("nothing but 100-continue can be expected", .expectationFailed)
     }
     return !expectations.isEmpty

@@ -2,13 +2,17 @@
 
 internal import DispatchHTTP
 internal import DispatchRPC
+internal import Synchronization
 internal import TouchstoneCodec
 internal import TouchstoneService
 
-/// The routes of the methods at one address. A call has the same handler, grants, limits and events as over gRPC. As
-/// many run at one time as there are connections, no more than the calls that gRPC's server never refuses
-/// (`RunningCallLimit`).
+/// The routes of the methods at one address. A call has the same handler, grants, limits and events as over gRPC.
 struct ConnectRoutes: Sendable {
+  /// Handlers that run at one time: one for each connection, and no more than the calls that gRPC's server never
+  /// refuses (`RunningCallLimit`). Those that run on after their clients' deadlines, or without their clients, count,
+  /// too.
+  static let maximumRunningCalls = HTTPServerLimits().connections
+
   /// The largest message, if it is one field of bytes in Base64, and a tenth for names.
   static let maximumBodyBytes = DecodingLimits.default.maximumBytes * 3 / 2
 
@@ -22,6 +26,7 @@ struct ConnectRoutes: Sendable {
   let takesLocalCallers: Bool
   /// The name of the address's host, as the configuration has it.
   let hostName: String?
+  fileprivate let running = RunningCalls()
 
   func add(to router: inout HTTPRouter) {
     let methods = service.methods
@@ -56,13 +61,24 @@ struct ConnectRoutes: Sendable {
     } catch {
       return exchange.answer(error.response)
     }
+    let refusal = refusal(of: method)
     // The service refuses an unknown caller before it says what is wrong with the request, so it gets one in any case.
-    let (message, fault) = message(of: request.body, head, method)
+    let (message, fault) = refusal == nil ? message(of: request.body, head, method) : ([], nil)
     let call = ConnectCall(request, exchange, method, head.form, fault, at: place, for: self)
-    guard !service.isDraining else { return call.fail(TouchstoneService.drainingError) }
+    if let refusal { return call.fail(refusal) }
     if let timeout = head.timeout { call.end(at: loop.now.advanced(by: timeout)) }
     // The address's event loop verifies signatures at the end of its round (`HTTPService`).
     message.withUnsafeBytes { methods.dispatch(call, $0) }
+  }
+
+  /// Why no call of the method can be served now.
+  private func refusal(of method: JSONMethod) -> RPCError? {
+    if service.isDraining { return TouchstoneService.drainingError }
+    // Health is told in any case, as over gRPC: it is read from memory.
+    guard method.path.hasPrefix("/grpc.health.v1.Health/") || running.count < Self.maximumRunningCalls else {
+      return TouchstoneService.overloadError
+    }
+    return nil
   }
 
   /// The bytes of no message: no field has the number 0.
@@ -101,7 +117,16 @@ extension HTTPRequest {
   }
 }
 
-/// One call. The first answer counts.
+/// How many calls there are whose handlers have not let go of them, and do not wait for their turn.
+private final class RunningCalls: Sendable {
+  private let calls = Atomic<Int>(0)
+
+  var count: Int { calls.load(ordering: .relaxed) }
+  func began() { calls.add(1, ordering: .relaxed) }
+  func ended() { calls.subtract(1, ordering: .relaxed) }
+}
+
+/// One call. The first answer counts. It runs until its handler has let go of it, answered or not.
 private final class ConnectCall: IncomingCall {
   let path: String
   let loop: EventLoop
@@ -114,6 +139,9 @@ private final class ConnectCall: IncomingCall {
   /// Why the service gets an unreadable message.
   private let fault: DecodingError?
   private let measures: CallMeasures
+  private let running: RunningCalls
+  /// It is in a queue with bounds of its own, and not among those that run.
+  private let isWaiting = Atomic<Bool>(false)
 
   /// On the event loop only.
   init(
@@ -130,9 +158,12 @@ private final class ConnectCall: IncomingCall {
     self.form = form
     self.fault = fault
     measures = CallMeasures(routes.meters, of: place, receivedBytes: request.body.count)
+    running = routes.running
+    running.began()
   }
 
   deinit {
+    if !isWaiting.load(ordering: .relaxed) { running.ended() }
     fail(RPCError(code: .internalError, message: "the call was dropped"))
   }
 
@@ -146,6 +177,14 @@ private final class ConnectCall: IncomingCall {
 
   func admitted(of caller: String) {
     exchange.admitted(of: caller)
+  }
+
+  func startWaiting() {
+    if !isWaiting.exchange(true, ordering: .relaxed) { running.ended() }
+  }
+
+  func stopWaiting() {
+    if isWaiting.exchange(false, ordering: .relaxed) { running.began() }
   }
 
   // MARK: Answers
