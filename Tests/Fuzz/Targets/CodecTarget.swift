@@ -16,7 +16,7 @@ extension FuzzTarget {
     require(second == first, "\(input.type.name) changed on its way")
   }
 
-  /// JSON that callers send. What it is read as is written as JSON that is read as the same.
+  /// JSON that callers send. The codec writes each message that it reads, and reads that JSON as the same message.
   static let json = FuzzTarget("json", maximumBytes: 2 << 10) { bytes in
     let input = CodecInput(Array(bytes))
     guard let first = try? input.type.readJSON(input.message) else { return }

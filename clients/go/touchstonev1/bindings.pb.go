@@ -316,7 +316,7 @@ type HardwareKey struct {
 	MlDsa_65PublicKey []byte `protobuf:"bytes,5,opt,name=ml_dsa_65_public_key,json=mlDsa65PublicKey,proto3" json:"ml_dsa_65_public_key,omitempty"`
 	// The ML-DSA-65 key's signature over signing_input, 3,309 bytes, with an empty context. Present if and only if the key is.
 	MlDsa_65Signature []byte `protobuf:"bytes,6,opt,name=ml_dsa_65_signature,json=mlDsa65Signature,proto3" json:"ml_dsa_65_signature,omitempty"`
-	// What this key's signatures here are over. Attempts name theirs.
+	// The form of the bytes that this key signed here. Each attempt names its own.
 	SignatureForm SignatureForm `protobuf:"varint,7,opt,name=signature_form,json=signatureForm,proto3,enum=touchstone.v1.SignatureForm" json:"signature_form,omitempty"`
 }
 

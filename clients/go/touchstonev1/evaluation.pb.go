@@ -608,7 +608,7 @@ type KeyProof struct {
 	// For a hybrid key: the ML-DSA-65 key's signature over signing_input, too, 3,309 bytes. Without it, or with it where the key is
 	// not hybrid, the attempt is wrong.
 	MlDsa_65Signature []byte `protobuf:"bytes,3,opt,name=ml_dsa_65_signature,json=mlDsa65Signature,proto3" json:"ml_dsa_65_signature,omitempty"`
-	// What the signatures are over. A signature over the other form counts as a wrong one.
+	// The form of the bytes that were signed. A signature over the other form counts as a wrong one.
 	SignatureForm SignatureForm `protobuf:"varint,4,opt,name=signature_form,json=signatureForm,proto3,enum=touchstone.v1.SignatureForm" json:"signature_form,omitempty"`
 }
 

@@ -417,7 +417,7 @@ export interface HardwareKey {
   mlDsa65PublicKey?: Uint8Array;
   /** The ML-DSA-65 key's signature over signing_input, 3,309 bytes, with an empty context. Present if and only if the key is. */
   mlDsa65Signature?: Uint8Array;
-  /** What this key's signatures here are over. Attempts name theirs. */
+  /** The form of the bytes that this key signed here. Each attempt names its own. */
   signatureForm?: SignatureForm;
 }
 
@@ -832,7 +832,7 @@ export interface KeyProof {
    * not hybrid, the attempt is wrong.
    */
   mlDsa65Signature?: Uint8Array;
-  /** What the signatures are over. A signature over the other form counts as a wrong one. */
+  /** The form of the bytes that were signed. A signature over the other form counts as a wrong one. */
   signatureForm?: SignatureForm;
 }
 

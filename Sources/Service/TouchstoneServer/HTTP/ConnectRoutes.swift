@@ -224,7 +224,7 @@ extension ConnectError {
   }
 }
 
-/// What metrics show of one call. On the event loop only.
+/// The metrics of one call. Used on the event loop only.
 private struct CallMeasures: Sendable {
   private let meters: LoopConfined<CallMeters>
   private let place: Int

@@ -134,6 +134,7 @@ struct Keychain {
       kSecClass as String: kSecClassKey, kSecAttrApplicationTag as String: tag(protection, slot),
       kSecReturnRef as String: true, kSecUseAuthenticationContext as String: context,
     ]
+    // The query returns references to keys alone. Swift has no conditional cast to Core Foundation's types.
     return try find(query).map { $0 as! SecKey }
   }
 

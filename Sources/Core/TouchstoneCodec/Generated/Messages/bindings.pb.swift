@@ -85,7 +85,7 @@ extension V1 {
     public var mlDsa65PublicKey: [UInt8]
     /// The ML-DSA-65 key's signature over `signingInput`, 3,309 bytes, with an empty context. Present if and only if the key is.
     public var mlDsa65Signature: [UInt8]
-    /// What this key's signatures here are over. Attempts name theirs.
+    /// The form of the bytes that this key signed here. Each attempt names its own.
     public var signatureForm: SignatureForm
 
     public init(

@@ -199,7 +199,7 @@ extension V1 {
     /// For a hybrid key: the ML-DSA-65 key's signature over `signingInput`, too, 3,309 bytes. Without it, or with it where the key is
     /// not hybrid, the attempt is wrong.
     public var mlDsa65Signature: [UInt8]
-    /// What the signatures are over. A signature over the other form counts as a wrong one.
+    /// The form of the bytes that were signed. A signature over the other form counts as a wrong one.
     public var signatureForm: SignatureForm
 
     public init(

@@ -144,7 +144,7 @@ struct  Touchstone__V1__HardwareKey
    */
   ProtobufCBinaryData ml_dsa_65_signature;
   /*
-   * What this key's signatures here are over. Attempts name theirs.
+   * The form of the bytes that this key signed here. Each attempt names its own.
    */
   Touchstone__V1__SignatureForm signature_form;
 };

@@ -278,7 +278,7 @@ struct  Touchstone__V1__KeyProof
    */
   ProtobufCBinaryData ml_dsa_65_signature;
   /*
-   * What the signatures are over. A signature over the other form counts as a wrong one.
+   * The form of the bytes that were signed. A signature over the other form counts as a wrong one.
    */
   Touchstone__V1__SignatureForm signature_form;
 };
