@@ -87,7 +87,9 @@ struct Plan {
     case 0: changed[place].attemptsPerEvaluation = 2
     case 1: changed[place].failuresBeforeLockout = 4
     case 2: changed[place].evaluationLifetime = .seconds(30)
-    default: changed[place].ladder = Self.strictLadder
+    // No configuration may give a ladder to a policy that takes no secret.
+    case _ where changed[place].factors.contains(.passcode): changed[place].ladder = Self.strictLadder
+    default: break
     }
     return changed
   }
