@@ -159,11 +159,13 @@ def test_a_locked_phone_is_explained_and_unlocked(server, caller, application, p
     assert explained["answer"]["denial"]["reason"] == "BIOMETRY_LOCKOUT"
     assert explained["posture"]["bindingId"] == phone.binding.binding_id
     assert explained["diagnosis"] == diagnosis
-    assert "unlocked" in done(server, "device", "unlock", application, phone.device_id, "--reason", "ticket 4711")
+    unlock = ("device", "unlock", application, phone.device_id, "--reason")
+    assert done(server, *unlock, "ticket 4711").endswith(": unlocked\n")
     assert caller.login(phone).outcome == SUCCEEDED
     (event,) = [event for event in caller.events() if event.kind == "device.unlocked"]
     assert event.details["stated_reason"] == "ticket 4711"
-    assert as_json(server, "device", "unlock", application, phone.device_id, "--reason", "again") == [{}]
+    assert done(server, *unlock, "again").endswith(": was not locked; nothing changed\n")
+    assert as_json(server, *unlock, "again") == [{}]
     assert as_json(server, "device", "show", application, profile_id) == [{"deviceId": phone.device_id}]
 
 
@@ -207,9 +209,11 @@ def test_a_locked_passcode_is_explained_and_unlocked(server, caller, application
     profile = done(server, "profile", "show", application, person)
     assert re.search(r"^passcode +LOCKED +5 +20", profile, re.MULTILINE)
     assert "Passcode: locked after wrong attempts, until 20" in profile
-    done(server, "secret", "unlock", application, person, "passcode", "--reason", "ticket 4712")
+    unlocked = as_json(server, "secret", "unlock", application, person, "passcode", "--reason", "ticket 4712")
+    assert unlocked == [{"changed": True}]
     assert caller.submit(phone, caller.begin(phone), secret=passcode("2468")).outcome == SUCCEEDED
-    assert as_json(server, "secret", "unlock", application, person, "gesture", "--reason", "x") == [{}]
+    again = done(server, "secret", "unlock", application, person, "gesture", "--reason", "x")
+    assert again.endswith(": was not locked; nothing changed\n")
     person = new_profile_id()
     unknown = admin(server, "secret", "unlock", application, person, "gesture", "--reason", "x")
     assert unknown.returncode == NOT_FOUND

@@ -85,41 +85,41 @@ def test_everybody_may_ask_where_only_some_may_call(start, tmp_path):
     server = start(configuration=configuration)
     stub = health_pb2_grpc.HealthStub(server.channel(authority=authority))
     assert stub.Check(request(), timeout=20).status == SERVING
-    done = run("healthcheck", "--address", server.address, "--authorities", authority.file)
+    done = run("healthcheck", "--target", server.address, "--tls-authorities", authority.file)
     assert (done.returncode, done.stdout) == (0, "serving\n"), done.stderr
     # Whom nobody vouches for is nobody.
-    assert run("healthcheck", "--address", server.address, "--tls").returncode == UNREACHABLE
-    assert run("healthcheck", "--address", server.address).returncode == UNREACHABLE
+    assert run("healthcheck", "--target", server.address, "--tls").returncode == UNREACHABLE
+    assert run("healthcheck", "--target", server.address).returncode == UNREACHABLE
 
 
 # The command
 
 
 def test_the_command_says_that_it_serves(server):
-    done = run("healthcheck", "--address", server.address)
+    done = run("healthcheck", "--target", server.address)
     assert (done.returncode, done.stdout, done.stderr) == (0, "serving\n", "")
 
 
 def test_the_command_over_a_unix_socket(start, tmp_path):
     server = start(listen=[f"unix:{tmp_path}/socket"])
-    assert run("healthcheck", "--address", server.address).returncode == 0
+    assert run("healthcheck", "--target", server.address).returncode == 0
 
 
 def test_the_command_where_nobody_answers(tmp_path):
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         closed = f"127.0.0.1:{listener.getsockname()[1]}"
-        assert run("healthcheck", "--address", closed).returncode == UNREACHABLE
+        assert run("healthcheck", "--target", closed).returncode == UNREACHABLE
         # Accepted by the system, and answered by nobody.
         listener.listen()
-        done = run("healthcheck", "--address", closed, "--timeout", "1")
+        done = run("healthcheck", "--target", closed, "--timeout", "1")
         assert done.returncode == UNREACHABLE
         assert "no answer in 1 s" in done.stderr
-    assert run("healthcheck", "--address", f"unix:{tmp_path}/none").returncode == UNREACHABLE
+    assert run("healthcheck", "--target", f"unix:{tmp_path}/none").returncode == UNREACHABLE
 
 
 def test_the_command_asks_for_one_service(server):
-    assert run("healthcheck", "--address", server.address, "--service", SERVICES[1]).returncode == 0
-    done = run("healthcheck", "--address", server.address, "--service", "nobody")
+    assert run("healthcheck", "--target", server.address, "--service", SERVICES[1]).returncode == 0
+    done = run("healthcheck", "--target", server.address, "--service", "nobody")
     assert done.returncode == UNREACHABLE
     assert "NOT_FOUND" in done.stderr

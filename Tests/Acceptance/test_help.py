@@ -68,3 +68,14 @@ def test_each_shell_reads_its_script(tmp_path, shell, check):
         pytest.skip(f"there is no {shell} here")
     checked = subprocess.run([shell, check, file], capture_output=True, text=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_bash_completes_settings_and_paths(tmp_path):
+    assert completions(tmp_path, "touchstone", "serve", "--limits-connection-i") == {"--limits-connection-idle"}
+    assert completions(tmp_path, "touchstone", "serve", "--log-format", "") == {"text", "json"}
+    directory = tmp_path / "keys"
+    directory.mkdir()
+    (tmp_path / "keys.yaml").touch()
+    assert completions(tmp_path, "touchstone", "serve", "--config", f"{directory}") >= {f"{directory}.yaml"}
+    assert completions(tmp_path, "touchstone", "keys", "list", f"{directory}") == {str(directory)}
+    assert completions(tmp_path, "touchstone", "keys", "rotate", f"{directory}", "a") == {"audit"}

@@ -230,6 +230,8 @@ def test_pruning_leaves_what_may_live(keys):
     # By the clock of the machine that it ran on, which may be wrong.
     assert rest.endswith("here: sealing/1.key seals, signing/2.from-20200101T000000Z.pem signs, audit/1.pem signs")
     assert "signs" in run("keys", "list", keys).stdout
+    listed = [json.loads(line) for line in run("keys", "list", keys, "--json").stdout.splitlines()]
+    assert {(key["kind"], key["state"]) for key in listed} >= {("sealing", "active"), ("signing", "active"), ("audit", "active")}
 
 
 def test_the_log_names_the_keys_as_their_list_does(start, keys):

@@ -1,5 +1,7 @@
 """`touchstone policy …`: the policies in force, and what they would decide, without a service."""
 
+import json
+
 import pytest
 
 from support.server import run
@@ -23,6 +25,9 @@ def test_a_configuration_adds_to_them():
     listed = run("policy", "list", "--config", EXAMPLE)
     rows = [line.split(maxsplit=2) for line in listed.stdout.splitlines()]
     assert ["step_up", "login", "biometry, primary"] in rows
+    as_json = run("policy", "list", "--config", EXAMPLE, "--json").stdout.splitlines()
+    step_up = {"name": "step_up", "purpose": "login", "factors": ["biometry", "primary"]}
+    assert len(as_json) == len(rows) and step_up in map(json.loads, as_json)
 
 
 @pytest.mark.parametrize("name", [*BUILT_IN, "high_value", "unlock", "step_up"])

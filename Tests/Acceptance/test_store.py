@@ -289,7 +289,7 @@ def test_without_a_database_the_service_is_unavailable_and_comes_back_by_itself(
         assert raised.value.code() == grpc.StatusCode.UNAVAILABLE, raised.value
     assert min(seconds) < REFUSAL_SECONDS
     assert next(watch).status == NOT_SERVING
-    assert run("healthcheck", "--address", server.address).returncode == 1
+    assert run("healthcheck", "--target", server.address).returncode == 1
 
     fragile.start()
     assert next(watch).status == SERVING

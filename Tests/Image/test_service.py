@@ -88,9 +88,9 @@ def test_the_health_check_tells_a_service_from_none(containers, installation):
     container = containers.start(installation)
     # The image's own, as an engine runs it.
     assert container.is_healthy()
-    checked = container.run("/usr/bin/touchstone", "healthcheck", "--address", "unix:/tmp/touchstone.sock")
+    checked = container.run("/usr/bin/touchstone", "healthcheck", "--target", "unix:/tmp/touchstone.sock")
     assert (checked.returncode, checked.stdout) == (0, "serving\n")
-    absent = container.run("/usr/bin/touchstone", "healthcheck", "--address", "127.0.0.1:1")
+    absent = container.run("/usr/bin/touchstone", "healthcheck", "--target", "127.0.0.1:1")
     assert absent.returncode == 69
     assert "127.0.0.1:1" in absent.stderr
 

@@ -62,22 +62,8 @@ def paragraphs(command):
     """The lines of the abstract and of the discussion, which has empty lines between its paragraphs."""
     lines = []
     for part in [command["abstract"], *command.get("discussion", "").split("\n\n")]:
-        if part.startswith("--"):
-            lines += listed_flags(part)
-        elif part.strip():
+        if part.strip():
             lines += ([".PP"] if lines else []) + [text(" ".join(part.split()))]
-    return lines
-
-
-def listed_flags(part):
-    """A discussion's own list of flags: each has a line, and indented ones that explain it."""
-    lines = []
-    for line in part.splitlines():
-        if line.startswith("--"):
-            name, _, value = line.partition(" ")
-            lines += [".TP", rf"\fB{text(name)}\fR" + (rf" \fI{text(value.strip('<>'))}\fR" if value else "")]
-        else:
-            lines.append(text(line.strip()))
     return lines
 
 

@@ -14,22 +14,25 @@ package struct Destination: ParsableArguments, Sendable {
   @Flag(help: "Call over TLS, and trust what this machine trusts.")
   package var tls = false
 
-  @Option(help: ArgumentHelp("Call over TLS, and trust a service that these vouch for (PEM).", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Call over TLS, and trust a service that these vouch for (PEM).", valueName: "file"),
+    completion: .file())
   package var tlsAuthorities: String?
 
   @Option(
     help: ArgumentHelp("What the service's certificate is for, if that is not the address's host.", valueName: "name"))
   package var tlsServerName: String?
 
-  @Option(help: ArgumentHelp("The certificate to call with (PEM).", valueName: "file"))
+  @Option(help: ArgumentHelp("The certificate to call with (PEM).", valueName: "file"), completion: .file())
   package var tlsCertificate: String?
 
-  @Option(help: ArgumentHelp("Its key (PEM).", valueName: "file"))
+  @Option(help: ArgumentHelp("Its key (PEM).", valueName: "file"), completion: .file())
   package var tlsKey: String?
 
   @Option(
     help: ArgumentHelp(
-      "A file with the key to call with, as `touchstone callers new-key` prints it.", valueName: "file"))
+      "A file with the key to call with, as `touchstone callers new-key` prints it.", valueName: "file"),
+    completion: .file())
   package var keyFile: String?
 
   package init() {}

@@ -22,13 +22,13 @@ struct Backup: FallibleCommand {
       accounts. No other user may be able to change the directory.
       """)
 
-  @Option(help: ArgumentHelp("The service's data directory.", valueName: "directory"))
+  @Option(help: ArgumentHelp("The service's data directory.", valueName: "directory"), completion: .directory)
   var dataDir: String
 
   @Option(
     help: ArgumentHelp(
       "A file that does not exist yet; or a directory, where the file is named by the time.",
-      valueName: "file|directory"))
+      valueName: "file|directory"), completion: .file())
   var to: String
 
   @OptionGroup var keys: BackupKeys
@@ -81,10 +81,12 @@ struct BackupKeys: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The service's keys: a directory or a bundle. Unless given: those of --config, or DATA-DIR/keys.",
-      valueName: "path"))
+      valueName: "path"), completion: .file())
   var keys: String?
 
-  @Option(help: ArgumentHelp("The service's YAML settings, which say where the keys are.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("The service's YAML settings, which say where the keys are.", valueName: "file"),
+    completion: .file())
   var config: String?
 
   func load(dataDirectory: String) throws(Failure) -> AuditKeys {
@@ -119,10 +121,10 @@ struct Restore: FallibleCommand {
       profiles are back. A copy of the audit log shows what to repeat.
       """)
 
-  @Option(help: ArgumentHelp("A file that `touchstone backup` made.", valueName: "file"))
+  @Option(help: ArgumentHelp("A file that `touchstone backup` made.", valueName: "file"), completion: .file())
   var from: String
 
-  @Option(help: ArgumentHelp("The service's data directory.", valueName: "directory"))
+  @Option(help: ArgumentHelp("The service's data directory.", valueName: "directory"), completion: .directory)
   var dataDir: String
 
   @OptionGroup var keys: BackupKeys

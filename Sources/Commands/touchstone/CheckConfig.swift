@@ -14,7 +14,7 @@ struct CheckConfig: FallibleCommand {
       file, those that it names, the data directory and the archive, and each directory on the way to them.
       """)
 
-  @Argument(help: ArgumentHelp("YAML settings.", valueName: "file"))
+  @Argument(help: ArgumentHelp("YAML settings.", valueName: "file"), completion: .file())
   var file: String
 
   func perform() throws(Failure) {

@@ -5,6 +5,7 @@ internal import CommandProgram
 internal import Dispatch
 internal import DispatchRPC
 internal import Glibc
+internal import ServiceDestination
 internal import TouchstoneClient
 internal import TouchstoneCodec
 internal import TouchstoneServer
@@ -17,8 +18,7 @@ struct Healthcheck: FallibleCommand {
       (it drains, or its store is unreachable), and 69 if there is no answer in time.
       """)
 
-  @Option(help: ArgumentHelp("The service's address.", valueName: "address"))
-  var address = "127.0.0.1:7443"
+  @OptionGroup var destination: Destination
 
   @Option(help: ArgumentHelp("A service by its full name; the server as a whole unless given.", valueName: "name"))
   var service = ""
@@ -26,27 +26,9 @@ struct Healthcheck: FallibleCommand {
   @Option(help: ArgumentHelp("Seconds to wait for the answer, from 1 to 60.", valueName: "seconds"))
   var timeout = 2
 
-  @Flag(help: "Use TLS; each of the following options does so, too.")
-  var tls = false
-
-  @Option(
-    help: ArgumentHelp(
-      "PEM: the authorities for the service's certificate; the system's unless given.", valueName: "file"))
-  var authorities: String?
-
-  @Option(
-    help: ArgumentHelp("The name in its certificate, if that is not the host of the address.", valueName: "name"))
-  var serverName: String?
-
-  @Option(help: ArgumentHelp("PEM: a client certificate, if the service requires one.", valueName: "file"))
-  var certificate: String?
-
-  @Option(help: ArgumentHelp("PEM: the client certificate's key.", valueName: "file"))
-  var key: String?
-
   func validate() throws {
     if !(1...60).contains(timeout) { throw ValidationError("--timeout must be from 1 to 60") }
-    if (certificate == nil) != (key == nil) { throw ValidationError("--certificate and --key go together") }
+    if destination.targets.count > 1 { throw ValidationError("--target: one address; `admin health` asks several") }
   }
 
   func perform() throws(Failure) {
@@ -66,19 +48,13 @@ struct Healthcheck: FallibleCommand {
     DispatchSemaphore(value: 0).wait()
   }
 
+  private var address: String { destination.targets[0] }
+
   private func clientConfiguration() throws(Failure) -> TouchstoneClientConfiguration {
     _ = try Endpoint(parsing: address)
     var configuration = TouchstoneClientConfiguration(target: address, maximumConnections: 1)
     configuration.defaultTimeout = .seconds(timeout)
-    guard tls || authorities != nil || serverName != nil || certificate != nil else { return configuration }
-    var identity: RPCClientTLS.Identity?
-    if let certificate, let key {
-      identity = RPCClientTLS.Identity(certificateChainFile: certificate, privateKeyFile: key)
-    }
-    configuration.tls = try failing { () throws(RPCTLSError) in
-      try RPCClientTLS(
-        authorities: authorities.map { .file($0) } ?? .system, serverName: serverName, identity: identity)
-    }
+    configuration.tls = try failing { () throws(RPCTLSError) in try destination.clientTLS() }
     return configuration
   }
 

@@ -18,7 +18,7 @@ struct Keys: ParsableCommand {
     subcommands: [New.self, List.self, Rotate.self, Prune.self, Export.self, Public.self])
 
   struct Directory: ParsableArguments {
-    @Argument(help: "The directory of the keys.")
+    @Argument(help: "The directory of the keys.", completion: .directory)
     var directory: String
   }
 
@@ -45,9 +45,13 @@ struct Keys: ParsableCommand {
 
     @OptionGroup var location: Directory
 
+    @Flag(help: "Print each key as a line of JSON.")
+    var json = false
+
     func perform() throws(Failure) {
       try failing { () throws(KeyRingError) in
         let entries = try KeyStore.list(directory: location.directory, at: systemTime().seconds)
+        if json { return entries.forEach { printLine(KeySheet.json($0)) } }
         let rows = entries.map { [$0.file, $0.id, KeySheet.standing($0)] }
         for line in aligned(rows) { printLine(line) }
       }
@@ -66,7 +70,7 @@ struct Keys: ParsableCommand {
     @OptionGroup var location: Directory
 
     @Argument(
-      help: "sealing, signing or audit.",
+      help: "sealing, signing or audit.", completion: .list(KeyKind.allCases.map(\.rawValue)),
       transform: { word in
         guard let kind = KeyKind(rawValue: word) else {
           throw ValidationError("there is no kind \(word.debugDescription)")
@@ -145,7 +149,8 @@ struct Keys: ParsableCommand {
         service logs it when it begins to sign.
         """)
 
-    @Argument(help: "The directory of the keys, or a file that `touchstone keys export` wrote.")
+    @Argument(
+      help: "The directory of the keys, or a file that `touchstone keys export` wrote.", completion: .file())
     var keys: String
 
     func perform() throws(Failure) {
@@ -171,8 +176,23 @@ struct Keys: ParsableCommand {
   }
 }
 
-/// Keys as lines for people.
+/// Keys as lines, for people or as JSON.
 private enum KeySheet {
+  /// With the time, in seconds since 1970, from which it is in use, or at which it was replaced, where that is known.
+  static func json(_ entry: KeyStore.Entry) -> String {
+    let (state, time): (String, (name: String, seconds: Int64)?) =
+      switch entry.standing {
+      case .coming(let time): ("coming", ("used_from", time))
+      case .active: ("active", nil)
+      case .retired(let time): ("retired", time.map { ("replaced_at", $0) })
+      case .prunable: ("prunable", nil)
+      }
+    let texts = [("kind", entry.kind.rawValue), ("file", entry.file), ("id", entry.id), ("state", state)]
+    var members = texts.map { "\"\($0)\":\(JSONText.quoted($1))" }
+    if let time { members.append("\"\(time.name)\":\(time.seconds)") }
+    return "{\(members.joined(separator: ","))}"
+  }
+
   static func standing(_ entry: KeyStore.Entry) -> String {
     let (using, used) = entry.kind == .sealing ? ("seals", "opens") : ("signs", "verifies")
     return switch entry.standing {

@@ -31,7 +31,7 @@ struct Migrate: FallibleCommand {
 
   @OptionGroup var location: StoreOption
 
-  @Option(help: ArgumentHelp("YAML settings, for the store that they name.", valueName: "file"))
+  @Option(help: ArgumentHelp("YAML settings, for the store that they name.", valueName: "file"), completion: .file())
   var config: String?
 
   @Flag(help: "Print what would be done, as SQL, and change nothing.")

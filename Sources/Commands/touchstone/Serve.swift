@@ -19,9 +19,7 @@ struct Serve: ParsableCommand {
 
       Each key of the configuration is a flag, too, and a variable of the environment: limits.connections is \
       --limits-connections and TOUCHSTONE_LIMITS_CONNECTIONS. A flag takes precedence over a variable, and a variable over \
-      the file. The flags are:
-
-      \(SettingFlags.help)
+      the file.
       """)
 
   @OptionGroup var settings: SettingOptions

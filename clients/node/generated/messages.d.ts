@@ -1165,7 +1165,10 @@ export interface UnlockDeviceRequest {
   reason?: string;
 }
 
-export interface UnlockDeviceResponse {}
+export interface UnlockDeviceResponse {
+  /** Whether this call ended a lock or set a count of failures to zero. False: there was neither, and nothing changed. */
+  changed: boolean;
+}
 
 export interface UnlockSecretRequest {
   applicationId?: string;
@@ -1175,7 +1178,10 @@ export interface UnlockSecretRequest {
   reason?: string;
 }
 
-export interface UnlockSecretResponse {}
+export interface UnlockSecretResponse {
+  /** As in UnlockDeviceResponse. */
+  changed: boolean;
+}
 
 export interface EraseProfileRequest {
   applicationId?: string;

@@ -629,7 +629,9 @@ exports.UnlockDeviceRequest = new Message("touchstone.v1.UnlockDeviceRequest", (
   { number: 3, name: "reason", kind: "string" },
 ]);
 
-exports.UnlockDeviceResponse = new Message("touchstone.v1.UnlockDeviceResponse", () => []);
+exports.UnlockDeviceResponse = new Message("touchstone.v1.UnlockDeviceResponse", () => [
+  { number: 1, name: "changed", kind: "bool" },
+]);
 
 exports.UnlockSecretRequest = new Message("touchstone.v1.UnlockSecretRequest", () => [
   { number: 1, name: "applicationId", kind: "string" },
@@ -638,7 +640,9 @@ exports.UnlockSecretRequest = new Message("touchstone.v1.UnlockSecretRequest", (
   { number: 4, name: "reason", kind: "string" },
 ]);
 
-exports.UnlockSecretResponse = new Message("touchstone.v1.UnlockSecretResponse", () => []);
+exports.UnlockSecretResponse = new Message("touchstone.v1.UnlockSecretResponse", () => [
+  { number: 1, name: "changed", kind: "bool" },
+]);
 
 exports.EraseProfileRequest = new Message("touchstone.v1.EraseProfileRequest", () => [
   { number: 1, name: "applicationId", kind: "string" },

@@ -8,7 +8,7 @@ struct Outputs: ParsableArguments {
   @Flag(help: "One JSON object on stdout instead of a table.")
   var json = false
 
-  @Option(help: ArgumentHelp("Write the report as one HTML page.", valueName: "file"))
+  @Option(help: ArgumentHelp("Write the report as one HTML page.", valueName: "file"), completion: .file())
   var html: String?
 
   @Flag(help: "Nothing on stderr while the load runs.")

@@ -11,7 +11,8 @@ struct WorkOptions: ParsableArguments {
   var scenario = "login"
 
   @Option(
-    help: ArgumentHelp("Keep the phones in a file, so that the next run binds nothing.", valueName: "file"))
+    help: ArgumentHelp("Keep the phones in a file, so that the next run binds nothing.", valueName: "file"),
+    completion: .file())
   var phones: String?
 
   private static let builtInNames = Scenario.builtIn.map(\.name).joined(separator: ", ")

@@ -32,8 +32,8 @@ struct AdminDevice: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "End the lockout of a device's biometrics.",
       discussion: """
-        Also sets the count of failures to zero, for all applications of the application's vendor. May be repeated. Ask the \
-        person for proof of who they are first: five wrong attempts may have been another person's.
+        Also sets the count of failures to zero, for all applications of the application's vendor. May be repeated, and \
+        says whether there was a lock to end. Ask the person for proof of who they are first: five wrong attempts may have been another person's.
         """)
 
     @Argument(help: ArgumentHelp("The application's id.", valueName: "application"))
@@ -50,7 +50,7 @@ struct AdminDevice: ParsableCommand {
         session.client.unlockDevice,
         V1.UnlockDeviceRequest(applicationID: applicationID, deviceID: deviceID, reason: reason.reason))
       if session.isJSON { return try session.printJSON(answer) }
-      printLine("device \(shown(deviceID)): unlocked")
+      printLine("device \(shown(deviceID)): \(answer.changed ? "unlocked" : "was not locked; nothing changed")")
     }
   }
 }
@@ -87,7 +87,8 @@ struct AdminSecret: ParsableCommand {
         V1.UnlockSecretRequest(
           applicationID: profile.applicationID, profileID: profile.profileID, kind: kind.value, reason: reason.reason))
       if session.isJSON { return try session.printJSON(answer) }
-      printLine("\(kind.rawValue) of profile \(shown(profile.profileID)): unlocked")
+      let result = answer.changed ? "unlocked" : "was not locked; nothing changed"
+      printLine("\(kind.rawValue) of profile \(shown(profile.profileID)): \(result)")
     }
   }
 }

@@ -30,25 +30,30 @@ struct AttestationCommand: ParsableCommand {
 
     @Option(
       name: .customLong("roots"),
-      help: ArgumentHelp("Certificates in PEM that passkeys' authenticators must lead to.", valueName: "file"))
+      help: ArgumentHelp("Certificates in PEM that passkeys' authenticators must lead to.", valueName: "file"),
+      completion: .file())
     var roots: [String] = []
 
-    @Option(help: ArgumentHelp("FIDO's metadata, by which authenticators' models are judged.", valueName: "file"))
+    @Option(
+      help: ArgumentHelp("FIDO's metadata, by which authenticators' models are judged.", valueName: "file"),
+      completion: .file())
     var metadata: String?
 
     @Option(
       name: .customLong("metadata-root"),
-      help: ArgumentHelp("Certificates in PEM that the signer of --metadata must lead to.", valueName: "file"))
+      help: ArgumentHelp("Certificates in PEM that the signer of --metadata must lead to.", valueName: "file"),
+      completion: .file())
     var metadataRoot: String?
 
     @Option(
-      help: ArgumentHelp("Google's list of revoked certificates, as JSON, beside each case's own.", valueName: "file"))
+      help: ArgumentHelp("Google's list of revoked certificates, as JSON, beside each case's own.", valueName: "file"),
+      completion: .file())
     var revoked: String?
 
     @Option(
       help: ArgumentHelp(
         "A configuration: an application's demands, and the roots, revoked certificates and metadata in force.",
-        valueName: "file"))
+        valueName: "file"), completion: .file())
     var policy: String?
 
     @Option(help: ArgumentHelp("The application; needed if --policy has several.", valueName: "name"))
@@ -57,7 +62,7 @@ struct AttestationCommand: ParsableCommand {
     @Flag(help: "Print each verdict as a line of JSON.")
     var json = false
 
-    @Argument(help: ArgumentHelp("Cases.", valueName: "file"))
+    @Argument(help: ArgumentHelp("Cases.", valueName: "file"), completion: .file())
     var files: [String]
 
     func validate() throws {

@@ -10,14 +10,17 @@ struct Audit: ParsableCommand {
 
   /// Selects the log, and says where the service's keys are.
   struct Location: ParsableArguments {
-    @Option(help: ArgumentHelp("The service's data directory, where the log is in SQLite.", valueName: "directory"))
+    @Option(
+      help: ArgumentHelp("The service's data directory, where the log is in SQLite.", valueName: "directory"),
+      completion: .directory)
     var dataDir: String?
 
     @OptionGroup var store: StoreOption
 
     @Option(
       help: ArgumentHelp(
-        "The service's YAML settings: data_dir, store and keys. Flags take precedence.", valueName: "file"))
+        "The service's YAML settings: data_dir, store and keys. Flags take precedence.", valueName: "file"),
+      completion: .file())
     var config: String?
 
     func validate() throws {

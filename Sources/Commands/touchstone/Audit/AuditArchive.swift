@@ -33,7 +33,8 @@ extension Audit {
 
     @Option(
       help: ArgumentHelp(
-        "The directory of this log's files, and of no other's. Made if it is missing.", valueName: "directory"))
+        "The directory of this log's files, and of no other's. Made if it is missing.", valueName: "directory"),
+      completion: .directory)
     var archive: String
 
     @Flag(help: "The earlier archived files are elsewhere. Otherwise the last of them must be there.")
@@ -118,7 +119,7 @@ extension Audit {
         files, are yours.
         """)
 
-    @Option(help: ArgumentHelp("Where the files are.", valueName: "directory"))
+    @Option(help: ArgumentHelp("Where the files are.", valueName: "directory"), completion: .directory)
     var archive: String
 
     @Option(help: ArgumentHelp("The profile's application.", valueName: "id"))
@@ -199,7 +200,7 @@ extension Audit {
         """
         The keys, of which the audit key signs: a directory, or a file. Otherwise those of TOUCHSTONE_KEYS. With --config or \
         --data-dir, otherwise those that the configuration names; otherwise those in the data directory, under keys.
-        """, valueName: "path"))
+        """, valueName: "path"), completion: .file())
     var keys: String?
 
     func isGiven(_ ofEnvironment: KeySource?) -> Bool { keys != nil || ofEnvironment != nil }

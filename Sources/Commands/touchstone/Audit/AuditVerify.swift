@@ -25,7 +25,8 @@ extension Audit {
 
     @Option(
       help: ArgumentHelp(
-        "The archive's files, too, with the log as one chain from the first event on.", valueName: "directory"))
+        "The archive's files, too, with the log as one chain from the first event on.", valueName: "directory"),
+      completion: .directory)
     var archive: String?
 
     @Option(
@@ -36,7 +37,7 @@ extension Audit {
     @Option(
       help: ArgumentHelp(
         "The public halves of the audit keys, as `touchstone keys public` printed them; all that ever signed.",
-        valueName: "file"))
+        valueName: "file"), completion: .file())
     var auditKeys: String?
 
     @Option(

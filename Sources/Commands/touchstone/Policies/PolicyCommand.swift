@@ -13,7 +13,8 @@ struct Policy: ParsableCommand {
 
   /// The policies to read.
   struct Source: ParsableArguments {
-    @Option(help: ArgumentHelp("YAML settings; the built-in policies unless given.", valueName: "file"))
+    @Option(
+      help: ArgumentHelp("YAML settings; the built-in policies unless given.", valueName: "file"), completion: .file())
     var config: String?
 
     func readPolicies() throws(Failure) -> [EvaluationPolicy] {
@@ -35,8 +36,12 @@ struct Policy: ParsableCommand {
 
     @OptionGroup var source: Source
 
+    @Flag(help: "Print each policy as a line of JSON.")
+    var json = false
+
     func perform() throws(Failure) {
-      for line in PolicySheet.list(try source.readPolicies()) { printLine(line) }
+      let policies = try source.readPolicies()
+      for line in json ? policies.map(PolicySheet.json) : PolicySheet.list(policies) { printLine(line) }
     }
   }
 

@@ -1,5 +1,6 @@
-// Policies as lines for people.
+// Policies as lines, for people or as JSON.
 
+internal import Encodings
 internal import TerminalText
 internal import TouchstonePolicy
 
@@ -10,6 +11,12 @@ enum PolicySheet {
       policies.map { policy in
         [policy.name, policy.purpose.settingName, policy.factors.map(\.settingName).joined(separator: ", ")]
       })
+  }
+
+  static func json(_ policy: EvaluationPolicy) -> String {
+    let factors = policy.factors.map { JSONText.quoted($0.settingName) }.joined(separator: ",")
+    let purpose = JSONText.quoted(policy.purpose.settingName)
+    return "{\"name\":\(JSONText.quoted(policy.name)),\"purpose\":\(purpose),\"factors\":[\(factors)]}"
   }
 
   /// Every setting with an effect, in the form of the configuration, so that it can be read back.

@@ -19,7 +19,7 @@ extension Policy {
 
     @OptionGroup var source: Source
 
-    @Argument(help: ArgumentHelp("Markdown files with decision tables.", valueName: "file"))
+    @Argument(help: ArgumentHelp("Markdown files with decision tables.", valueName: "file"), completion: .file())
     var files: [String]
 
     func perform() throws(Failure) {

@@ -67,24 +67,33 @@ enum ConsoleAction: Sendable, Hashable {
     return changed
   }
 
-  /// Does it. Returns a number of archived events after an erasure, otherwise 0.
+  /// The service's answer to an action.
+  enum Result: Sendable {
+    /// - Parameter archivedThrough: the number of archived events after an erasure, otherwise 0.
+    case done(archivedThrough: UInt64 = 0)
+    /// Somebody else was faster.
+    case nothingToDo
+  }
+
   ///
   /// - Parameter settings: the profile's switches as they were read, because the API sets all of them at once; `nil`
   ///   where the operator may not read them, and is refused.
   func perform(
     by calls: OperatorCalls, applicationID: String, profileID: String, target: String, settings: V1.UnlockSettings?,
     reason: String
-  ) async throws(CallFailure) -> UInt64 {
+  ) async throws(CallFailure) -> Result {
     switch self {
     case .unlockDevice:
-      _ = try await calls(
+      return try await calls(
         V1.AdministrationService.unlockDevice,
-        V1.UnlockDeviceRequest(applicationID: applicationID, deviceID: target, reason: reason))
+        V1.UnlockDeviceRequest(applicationID: applicationID, deviceID: target, reason: reason)
+      ).changed ? .done() : .nothingToDo
     case .unlockPasscode, .unlockGesture:
-      _ = try await calls(
+      return try await calls(
         V1.AdministrationService.unlockSecret,
         V1.UnlockSecretRequest(
-          applicationID: applicationID, profileID: profileID, kind: secretKind, reason: reason))
+          applicationID: applicationID, profileID: profileID, kind: secretKind, reason: reason)
+      ).changed ? .done() : .nothingToDo
     case .switchOn, .switchOff, .prefer, .preferNone:
       _ = try await calls(
         V1.SecretService.setUnlockSettings,
@@ -96,12 +105,13 @@ enum ConsoleAction: Sendable, Hashable {
         V1.BindingService.revokeBinding,
         V1.RevokeBindingRequest(applicationID: applicationID, bindingID: target, reason: reason))
     case .erase:
-      return try await calls(
-        V1.AdministrationService.eraseProfile,
-        V1.EraseProfileRequest(applicationID: applicationID, profileID: profileID, reason: reason)
-      ).archivedThrough
+      return .done(
+        archivedThrough: try await calls(
+          V1.AdministrationService.eraseProfile,
+          V1.EraseProfileRequest(applicationID: applicationID, profileID: profileID, reason: reason)
+        ).archivedThrough)
     }
-    return 0
+    return .done()
   }
 }
 

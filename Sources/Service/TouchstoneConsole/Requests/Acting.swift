@@ -65,10 +65,13 @@ extension Console {
   ) async -> HTTPResponse {
     do throws(CallFailure) {
       // A role that may not change them is refused before they are read.
-      let archived = try await order.action.perform(
+      let result = try await order.action.perform(
         by: visit.calls, applicationID: order.application, profileID: order.profile, target: order.target,
         settings: profile?.settings, reason: reason)
-      return done(order, archivedThrough: archived, visit)
+      return switch result {
+      case .done(let archivedThrough): done(order, archivedThrough: archivedThrough, visit)
+      case .nothingToDo: meanwhile(visit, order)
+      }
     } catch {
       if error.reason == "SETTINGS_CHANGED" { return meanwhile(visit, order) }
       if error.code == .invalidArgument, let profile {

@@ -108,7 +108,7 @@ extension TouchstoneService {
       var device = try await device(request.deviceID, of: request.applicationID, for: exchange)
       guard device.biometry != BiometryStanding() else {
         try await confirm(for: exchange)
-        return V1.UnlockDeviceResponse()
+        return V1.UnlockDeviceResponse(changed: false)
       }
       device.biometry = BiometryStanding()
       let event = EventDraft.device(
@@ -116,7 +116,7 @@ extension TouchstoneService {
         statedReason: request.reason, caller: exchange.caller, time: clock())
       let changes: [Change] = [.require(binding), .putDevice(device)]
       if try await commit(ChangeSet(changes: changes, events: [event]), for: exchange) {
-        return V1.UnlockDeviceResponse()
+        return V1.UnlockDeviceResponse(changed: true)
       }
     }
     throw .tooManyRounds
@@ -162,13 +162,13 @@ extension TouchstoneService {
       }
       guard let standing = profile.secret(kind)?.standing, standing.failures > 0 || standing.lock != .none else {
         try await confirm(for: exchange)
-        return V1.UnlockSecretResponse()
+        return V1.UnlockSecretResponse(changed: false)
       }
       profile.unlockSecret(kind)
       let event = EventDraft.secret(
         .unlocked, kind, name, statedReason: request.reason, caller: exchange.caller, time: now)
       if try await commit(ChangeSet(changes: [.putProfile(profile)], events: [event]), for: exchange) {
-        return V1.UnlockSecretResponse()
+        return V1.UnlockSecretResponse(changed: true)
       }
     }
     throw .tooManyRounds

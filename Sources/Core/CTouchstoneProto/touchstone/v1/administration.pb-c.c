@@ -1620,9 +1620,29 @@ const ProtobufCMessageDescriptor touchstone__v1__unlock_device_request__descript
   (ProtobufCMessageInit) touchstone__v1__unlock_device_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-#define touchstone__v1__unlock_device_response__field_descriptors NULL
-#define touchstone__v1__unlock_device_response__field_indices_by_name NULL
-#define touchstone__v1__unlock_device_response__number_ranges NULL
+static const ProtobufCFieldDescriptor touchstone__v1__unlock_device_response__field_descriptors[1] =
+{
+  {
+    "changed",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__UnlockDeviceResponse, changed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned touchstone__v1__unlock_device_response__field_indices_by_name[] = {
+  0,   /* field[0] = changed */
+};
+static const ProtobufCIntRange touchstone__v1__unlock_device_response__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
 const ProtobufCMessageDescriptor touchstone__v1__unlock_device_response__descriptor =
 {
   PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
@@ -1631,10 +1651,10 @@ const ProtobufCMessageDescriptor touchstone__v1__unlock_device_response__descrip
   "Touchstone__V1__UnlockDeviceResponse",
   "touchstone.v1",
   sizeof(Touchstone__V1__UnlockDeviceResponse),
-  0,
+  1,
   touchstone__v1__unlock_device_response__field_descriptors,
   touchstone__v1__unlock_device_response__field_indices_by_name,
-  0,  touchstone__v1__unlock_device_response__number_ranges,
+  1,  touchstone__v1__unlock_device_response__number_ranges,
   (ProtobufCMessageInit) touchstone__v1__unlock_device_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
@@ -1715,9 +1735,29 @@ const ProtobufCMessageDescriptor touchstone__v1__unlock_secret_request__descript
   (ProtobufCMessageInit) touchstone__v1__unlock_secret_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-#define touchstone__v1__unlock_secret_response__field_descriptors NULL
-#define touchstone__v1__unlock_secret_response__field_indices_by_name NULL
-#define touchstone__v1__unlock_secret_response__number_ranges NULL
+static const ProtobufCFieldDescriptor touchstone__v1__unlock_secret_response__field_descriptors[1] =
+{
+  {
+    "changed",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__UnlockSecretResponse, changed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned touchstone__v1__unlock_secret_response__field_indices_by_name[] = {
+  0,   /* field[0] = changed */
+};
+static const ProtobufCIntRange touchstone__v1__unlock_secret_response__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
 const ProtobufCMessageDescriptor touchstone__v1__unlock_secret_response__descriptor =
 {
   PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
@@ -1726,10 +1766,10 @@ const ProtobufCMessageDescriptor touchstone__v1__unlock_secret_response__descrip
   "Touchstone__V1__UnlockSecretResponse",
   "touchstone.v1",
   sizeof(Touchstone__V1__UnlockSecretResponse),
-  0,
+  1,
   touchstone__v1__unlock_secret_response__field_descriptors,
   touchstone__v1__unlock_secret_response__field_indices_by_name,
-  0,  touchstone__v1__unlock_secret_response__number_ranges,
+  1,  touchstone__v1__unlock_secret_response__number_ranges,
   (ProtobufCMessageInit) touchstone__v1__unlock_secret_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

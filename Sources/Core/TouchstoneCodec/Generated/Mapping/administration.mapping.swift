@@ -133,7 +133,9 @@ extension V1.UnlockDeviceResponse: MappedMessage {
     touchstone__v1__unlock_device_response__init(c)
   }
 
-  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {}
+  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
+    mapper.field(&value.changed, &c.changed)
+  }
 }
 
 extension V1.UnlockSecretRequest: MappedMessage {
@@ -158,7 +160,9 @@ extension V1.UnlockSecretResponse: MappedMessage {
     touchstone__v1__unlock_secret_response__init(c)
   }
 
-  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {}
+  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
+    mapper.field(&value.changed, &c.changed)
+  }
 }
 
 extension V1.EraseProfileRequest: MappedMessage {

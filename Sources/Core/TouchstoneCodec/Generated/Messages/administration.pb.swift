@@ -193,7 +193,12 @@ extension V1 {
 
   /// Answers ``UnlockDeviceRequest``.
   public struct UnlockDeviceResponse: WireMessage {
-    public init() {}
+    /// Whether this call ended a lock or set a count of failures to zero. False: there was neither, and nothing changed.
+    public var changed: Bool
+
+    public init(changed: Bool = false) {
+      self.changed = changed
+    }
   }
 
   /// Asks `AdministrationService.UnlockSecret`.
@@ -216,7 +221,12 @@ extension V1 {
 
   /// Answers ``UnlockSecretRequest``.
   public struct UnlockSecretResponse: WireMessage {
-    public init() {}
+    /// As in UnlockDeviceResponse.
+    public var changed: Bool
+
+    public init(changed: Bool = false) {
+      self.changed = changed
+    }
   }
 
   /// Asks `AdministrationService.EraseProfile`.

@@ -163,27 +163,33 @@ package enum SettingFlags {
     return Failure(kind: .usage, message: "there is no flag \(flag)\(hint)")
   }
 
-  /// For the help of a command: each flag with its values, its default and its meaning.
-  package static var help: String {
-    ConfigurationTable.settings.map { setting in
-      var text = setting.row.meaning.replacing("`", with: "")
-      switch setting.row.standard {
-      case .value(let standard), .words(let standard): text += " Default: \(standard)."
-      case nil: break
-      }
-      return "\(setting.flag) <\(setting.row.shape.flagWords)>\n\(wrapped(text))"
-    }.joined(separator: "\n")
-  }
-
-  /// In lines that begin with four spaces and fit a terminal.
-  private static func wrapped(_ text: String) -> String {
-    let width = 76
-    var lines = ["   "]
-    for word in text.split(separator: " ") {
-      if lines[lines.count - 1].count + 1 + word.count > width { lines.append("   ") }
-      lines[lines.count - 1] += " \(word)"
+  /// For a command's help, and for shells.
+  package static let all = ConfigurationTable.settings.map { setting in
+    var meaning = setting.row.meaning.replacing("`", with: "")
+    switch setting.row.standard {
+    case .value(let standard), .words(let standard): meaning += " Default: \(standard)."
+    case nil: break
     }
-    return lines.joined(separator: "\n")
+    return SettingFlag(
+      name: String(setting.flag.dropFirst(2)), values: setting.row.shape.flagWords, meaning: meaning,
+      choices: setting.row.shape.choices)
+  }
+}
+
+/// The flag of a setting, as help and shells show it.
+package struct SettingFlag: Sendable {
+  /// Without the dashes.
+  package let name: String
+  /// The form of its value.
+  package let values: String
+  package let meaning: String
+  package let choices: Choices
+
+  /// What a shell offers for its value.
+  package enum Choices: Sendable {
+    case paths
+    case words([String])
+    case nothing
   }
 }
 
@@ -195,6 +201,15 @@ extension ValueShape {
     case .either(let shapes) where !isScalar && takesText: shapes[0].words
     case _ where takesText: words
     default: "YAML"
+    }
+  }
+
+  fileprivate var choices: SettingFlag.Choices {
+    switch self {
+    case .path: .paths
+    case .word(let words): .words(words)
+    case .boolean: .words(["true", "false"])
+    default: .nothing
     }
   }
 }

@@ -272,10 +272,14 @@ struct  Touchstone__V1__UnlockDeviceRequest
 struct  Touchstone__V1__UnlockDeviceResponse
 {
   ProtobufCMessage base;
+  /*
+   * Whether this call ended a lock or set a count of failures to zero. False: there was neither, and nothing changed.
+   */
+  protobuf_c_boolean changed;
 };
 #define TOUCHSTONE__V1__UNLOCK_DEVICE_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__unlock_device_response__descriptor) \
-     }
+    , 0 }
 
 
 struct  Touchstone__V1__UnlockSecretRequest
@@ -297,10 +301,14 @@ struct  Touchstone__V1__UnlockSecretRequest
 struct  Touchstone__V1__UnlockSecretResponse
 {
   ProtobufCMessage base;
+  /*
+   * As in UnlockDeviceResponse.
+   */
+  protobuf_c_boolean changed;
 };
 #define TOUCHSTONE__V1__UNLOCK_SECRET_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__unlock_secret_response__descriptor) \
-     }
+    , 0 }
 
 
 struct  Touchstone__V1__EraseProfileRequest
