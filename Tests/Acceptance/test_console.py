@@ -128,9 +128,9 @@ def test_every_page_needs_a_session(url):
     for path in ("", "/profile?application=a&profile=b", "/action?action=revoke", "/events", "/policies", "/explain", "/health"):
         page = stranger.open(f"/console{path}")
         assert page.status == 403, path
-        assert [form.action for form in page.forms] == ["/console/sign-in"], path
+        assert [form.action for form in page.forms] == ["/console/sign-in", "/console/offset"], path
     assert stranger.send("/console/action", "POST", form={"action": "revoke"}).status == 403
-    assert stranger.send("/console/nothing").status == 404
+    assert stranger.send("/console/nothing").status == 403
     assert stranger.send("/console/console.css").status == 200
 
 
@@ -509,6 +509,28 @@ def test_the_language_is_the_browsers_or_the_one_that_was_chosen(url):
     assert answer.headers["location"] == "/console"
 
 
+def test_a_page_that_is_none_has_the_menu(url):
+    page = signed_in(url, "reader").open("/console/nothing?x=1")
+    assert page.status == 404 and "no page with this address" in page.text
+    assert "/console/events" in page.links
+
+
+def test_times_are_shown_by_the_chosen_offset(url):
+    visitor = signed_in(url, "reader")
+    utc = visitor.open("/console/health")
+    assert re.search(r"Now 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC\b(?![+−])", utc.text)
+    assert re.search(r"Started 20\S+ \S+ \((\d+ (s|min|h) ago)\)", utc.text)
+    answer = visitor.send("/console/offset?to=345&page=/console/health")
+    assert (answer.status, answer.headers["location"]) == (303, "/console/health")
+    shifted = visitor.open("/console/health")
+    assert "UTC+05:45" in shifted.text
+    times = [re.search(r"Started 20\S+ (\d\d):(\d\d)", page.text) for page in (utc, shifted)]
+    before, after = (int(hours) * 60 + int(minutes) for hours, minutes in (time.groups() for time in times))
+    assert (after - before) % 1_440 == 345
+    for wrong in ("7", "x", "", "99999999999999999999"):
+        assert visitor.open(f"/console/offset?to={wrong}").status == 400
+
+
 # Acting
 
 
@@ -729,7 +751,8 @@ def test_behind_a_proxy_that_changes_host_and_path(start):
     # The proxy leaves the path as it is, or takes the front off.
     for path in ("/touch/stone/console", "/console"):
         page = visitor.open(path)
-        assert [form.action for form in page.forms] == ["/touch/stone/console/sign-in"], path
+        own = [f"/touch/stone/console/{name}" for name in ("sign-in", "offset")]
+        assert [form.action for form in page.forms] == own, path
         assert all(link.startswith(("/touch/stone/console", "#")) for link in page.links), page.links
         assert 'href="/touch/stone/console/console.css"' in page.html
     form = page.form("/touch/stone/console/sign-in").fields | {"name": "anna", "password": PASSWORD}
@@ -748,6 +771,8 @@ def test_behind_a_proxy_that_changes_host_and_path(start):
     assert answer.headers["location"] == "/touch/stone/console/health"
     assert "; Path=/touch/stone/console; " in answer.headers["set-cookie"]
     assert visitor.open("/touch/stone/consoles").status == 404
+    missing = visitor.open("/touch/stone/console/nothing")
+    assert missing.status == 404 and "/touch/stone/console/events" in missing.links
 
 
 FROM_ELSEWHERE = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
@@ -759,7 +784,7 @@ def test_a_link_of_another_site_opens_the_page_as_the_operators_own(url, shop, p
     path = f"/console/profile?application={shop.application_id}&profile={phone.binding.profile_id}"
     stranger = Visitor(url)
     page = stranger.open(path, headers=FROM_ELSEWHERE)
-    assert (page.status, page.forms) == (200, [])
+    assert (page.status, [form.action for form in page.forms]) == (200, ["/console/offset"])
     again = html.unescape(re.search(r'http-equiv="refresh" content="0; url=([^"]+)"', page.html)[1])
     assert again == f"{path}&repeated=yes"
     assert page.headers["x-frame-options"] == "DENY"

@@ -22,6 +22,7 @@ package struct HTTPRouter: Sendable {
   }
 
   private var routes: [String: [String: Route]] = [:]
+  private var fallbacks: [(prefix: String, route: Route)] = []
 
   package init() {}
 
@@ -38,6 +39,12 @@ package struct HTTPRouter: Sendable {
       tooLarge: tooLarge ?? .text(.contentTooLarge, "the body may have \(maximumBodyBytes) bytes"), handler: handler)
   }
 
+  /// For GET and HEAD of the paths that begin so and have no route of their own.
+  package mutating func addFallback(under prefix: String, handler: @escaping Handler) {
+    fallbacks.append(
+      (prefix, Route(maximumBodyBytes: 0, takesChunks: false, tooLarge: .text(.contentTooLarge), handler: handler)))
+  }
+
   /// For GET and HEAD, without a body, answered at once.
   package mutating func get(_ path: String, answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse) {
     add("GET", path, maximumBodyBytes: 0) { request, exchange in exchange.answer(answer(request)) }
@@ -45,7 +52,10 @@ package struct HTTPRouter: Sendable {
 
   /// HEAD is GET without the body (RFC 9110 §9.3.2).
   func match(method: String, path: String) -> Match {
-    guard let methods = routes[path] else { return .notFound }
+    guard let methods = routes[path] else {
+      let fallback = ["GET", "HEAD"].contains(method) ? fallbacks.first { path.hasPrefix($0.prefix) } : nil
+      return fallback.map { .route($0.route) } ?? .notFound
+    }
     if let route = methods[method == "HEAD" ? "GET" : method] { return .route(route) }
     let allowed = methods.keys.flatMap { $0 == "GET" ? ["GET", "HEAD"] : [$0] }
     return .notAllowed(allowed.sorted())

@@ -61,5 +61,9 @@ struct ResponseTests {
     #expect(match("DELETE", "/a") == "GET, HEAD, POST" && match("get", "/a") == "GET, HEAD, POST")
     #expect(
       match("GET", "/") == "not found" && match("GET", "/a/") == "not found" && match("GET", "/%61") == "not found")
+    router.addFallback(under: "/a/") { _, exchange in exchange.answer(.text(.notFound)) }
+    #expect(
+      match("GET", "/a/b") == "route 0" && match("HEAD", "/a/") == "route 0" && match("POST", "/a/b") == "not found")
+    #expect(match("GET", "/ab") == "not found" && match("POST", "/a") == "route 9")
   }
 }

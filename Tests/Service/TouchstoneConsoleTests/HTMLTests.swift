@@ -89,9 +89,34 @@ struct HTMLTests {
     }
   }
 
-  @Test("Times are in UTC, from the year 1 to 9999")
-  func times() {
-    #expect(HTML.time(0).text == "<time datetime=\"1970-01-01T00:00:00Z\">1970-01-01 00:00:00</time>")
+  @Test(
+    "A time is shown by the reader's offset, with its age",
+    arguments: [
+      (0, 119, "1970-01-01 00:00:00", "119 s ago"),
+      (120, 120, "1970-01-01 02:00:00", "2 min ago"),
+      (-210, 7_200, "1969-12-31 20:30:00", "2 h ago"),
+      (345, 172_800, "1970-01-01 05:45:00", "2 days ago"),
+      (0, -55, "1970-01-01 00:00:00", "in 55 s"),
+    ] as [(Int64, Int64, String, String)])
+  func times(minutes: Int64, now: Int64, text: String, age: String) throws {
+    let offset = try #require(TimeOffset.named("\(minutes)"))
+    let reader = Reader(language: .english, path: "", offset: offset, now: now)
+    let time = "<time datetime=\"1970-01-01T00:00:00Z\">\(text)</time>"
+    #expect(reader.time(0).text == "\(time) <span class=\"age\">(\(age))</span>")
+  }
+
+  @Test("Times that no calendar has, and offsets that no clock has, trap nothing")
+  func extremes() {
+    for (time, now) in [(Int64.max, Int64.min), (.min, .max), (.max, 0)] {
+      let reader = Reader(language: .english, path: "", offset: TimeOffset.all.last ?? .utc, now: now)
+      #expect(reader.time(time).text.contains("<time"))
+    }
+    #expect(["1", "", "9999", "+60", "60 "].map { TimeOffset.named($0) == nil } == [true, true, true, false, true])
+    #expect(TimeOffset.named("-210")?.name == "UTC−03:30")
+  }
+
+  @Test("The calendar has the years 1 to 9999")
+  func calendar() {
     #expect(CivilTime.texts(1_764_000_307).day == "2025-11-24")
     #expect(CivilTime.texts(.max).day == "9999-12-31")
     #expect(CivilTime.texts(.min) == ("0001-01-01", "00:00:00"))

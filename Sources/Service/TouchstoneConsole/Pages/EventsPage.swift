@@ -75,7 +75,9 @@ extension Page {
       let cells = zip(columns, isLong).map { column, isLong -> HTML in
         "<td data-label=\"\(reader(column))\"\(isLong ? " class=\"long\"" : HTML.empty)><div>"
       }
-      var values: [HTML] = ["\(event.sequence)", event.time.map { HTML.time($0.seconds) } ?? "–", kind(reader, event)]
+      var values: [HTML] = [
+        "\(event.sequence)", event.time.map { reader.time($0.seconds) } ?? "–", kind(reader, event),
+      ]
       if showsProfile { values.append(profile(reader, event)) }
       values += [event.caller.isEmpty ? "–" : HTML.name(event.caller), details(reader, event)]
       return "<tr>\(zip(cells, values).map { cell, value -> HTML in "\(cell)\(value)</div></td>" })</tr>\n"

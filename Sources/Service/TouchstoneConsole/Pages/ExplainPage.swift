@@ -97,7 +97,7 @@ extension Page {
     }
     if let message = answer.answer?.denial?.message?.text { rows.append((reader(.personSees), "<q>\(message)</q>")) }
     if let denial = answer.answer?.denial { rows.append((reader(.reason), HTML.code(denial.reason))) }
-    if let seen = answer.posture?.seenAt { rows.append((reader(.postureUsed), HTML.time(seen.seconds))) }
+    if let seen = answer.posture?.seenAt { rows.append((reader(.postureUsed), reader.time(seen.seconds))) }
     if answer.attestationLevel != .unspecified {
       rows.append((reader(.attestation), "\(reader(answer.attestationLevel.phrase))"))
     }

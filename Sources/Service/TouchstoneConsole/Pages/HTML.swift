@@ -58,12 +58,6 @@ struct HTML: Sendable, ExpressibleByStringInterpolation {
 
   /// An identifier, to be compared or copied.
   static func code(_ text: String) -> HTML { "<code><bdi>\(text)</bdi></code>" }
-
-  /// The point in time, in UTC: a browser without a script does not know the reader's time zone by itself.
-  static func time(_ unixSeconds: Int64) -> HTML {
-    let (day, clock) = CivilTime.texts(unixSeconds)
-    return "<time datetime=\"\(day)T\(clock)Z\">\(day) \(clock)</time>"
-  }
 }
 
 /// A link within the console, whose query is encoded.

@@ -50,7 +50,7 @@ extension Page {
       (reader(.startedAt), time(reader, health.startedAt)),
       (reader(.store), HTML.name(health.store)), (reader(.operatorSessions), "\(view.sessions)"),
     ]
-    if let end = health.certificateEnd { replica.append((reader(.certificateEnd), HTML.time(end))) }
+    if let end = health.certificateEnd { replica.append((reader(.certificateEnd), reader.time(end))) }
     if let offset = health.clockOffsetSeconds {
       replica.append((reader(.clockOffset), "\(reader(.clockSeconds, milliseconds(offset)))"))
     }
@@ -97,7 +97,7 @@ extension Page {
   }
 
   private static func time(_ reader: Reader, _ seconds: Int64?) -> HTML {
-    seconds.map(HTML.time) ?? "\(reader(.notYet))"
+    seconds.map { reader.time($0) } ?? "\(reader(.notYet))"
   }
 
   private static func milliseconds(_ seconds: Double) -> String {
@@ -112,7 +112,7 @@ extension Page {
     let rows = replicas.map { replica in
       (
         replica.address,
-        "\(reader(replica.connections == 1 ? .connection : .connections, "\(replica.connections)")), \(reader(.startedAt)) \(HTML.time(replica.since))"
+        "\(reader(replica.connections == 1 ? .connection : .connections, "\(replica.connections)")), \(reader(.startedAt)) \(reader.time(replica.since))"
           as HTML
       )
     }

@@ -1,4 +1,4 @@
-// The frame of every page: head, menu, language, sign-out. Pure.
+// The frame of every page: head, menu, sign-out, language and time offset. Pure.
 
 internal import DispatchHTTP
 internal import TouchstonePolicy
@@ -18,6 +18,9 @@ struct Reader: Sendable {
   /// The page that a change of the language returns to, with its query.
   var path: String
   var signedIn: SignedIn?
+  var offset = TimeOffset.utc
+  /// When the page was made, in seconds since 1970.
+  var now: Int64 = 0
 
   /// What a proxy puts before the console's paths (`ConsoleURL.basePath`).
   var basePath = ""
@@ -33,6 +36,7 @@ enum ConsolePath {
   static let signIn = "/console/sign-in"
   static let signOut = "/console/sign-out"
   static let language = "/console/language"
+  static let offset = "/console/offset"
   static let style = "/console/console.css"
   static let profile = "/console/profile"
   static let action = "/console/action"
@@ -92,7 +96,10 @@ struct Page: Sendable {
       <h1>\(HTML.name(title))</h1>
       \(content)
       </main>
-      <footer><p>\(reader(.utc))</p></footer>
+      <footer>
+      \(languages(for: reader))
+      \(offsets(for: reader))
+      </footer>
       </body>
       </html>
 
@@ -105,7 +112,6 @@ struct Page: Sendable {
     <p class="product">Touchstone</p>
     \(menu(for: reader))
     <div class="reader">
-    \(languages(for: reader))
     \(signOut(for: reader))
     </div>
     </header>
@@ -136,6 +142,18 @@ struct Page: Sendable {
       return "<li lang=\"\(language.tag)\"><a href=\"\(path)\" hreflang=\"\(language.tag)\">\(name)</a></li>\n"
     }
     return "<nav aria-label=\"\(reader(.language))\"><ul>\n\(links)</ul></nav>"
+  }
+
+  private func offsets(for reader: Reader) -> HTML {
+    let choices = TimeOffset.all.map { (value: "\($0.minutes)", text: $0.name) }
+    return """
+      <form method="get" action="\(reader.link(ConsolePath.offset))" class="inline">
+      \(Form.hidden(Form.Field.page, reader.path))
+      \(Form.select("to", reader(.timeOffset), choices, chosen: "\(reader.offset.minutes)"))
+      <button class="quiet">\(reader(.show))</button>
+      <p>\(reader(.now)) \(reader.point(reader.now)) \(reader.offset.name)</p>
+      </form>
+      """
   }
 
   private func signOut(for reader: Reader) -> HTML {

@@ -17,7 +17,11 @@ struct ProfileView: Sendable {
   var done: ConsoleAction?
   var now: Int64
 
-  var activeBindings: [V1.Binding] { profile.bindings.filter { $0.state == .active } }
+  /// The one that was used last comes first; one that was never used counts from its making.
+  var activeBindings: [V1.Binding] {
+    func lastSign(_ binding: V1.Binding) -> Int64 { (binding.lastUsedAt ?? binding.createdAt)?.seconds ?? 0 }
+    return profile.bindings.filter { $0.state == .active }.sorted { lastSign($0) > lastSign($1) }
+  }
 
   func device(of binding: V1.Binding) -> V1.DeviceStanding? {
     profile.devices.first { $0.deviceID.utf8.elementsEqual(binding.deviceID.utf8) }
@@ -114,7 +118,7 @@ extension Page {
 
   private static func posture(_ reader: Reader, _ seen: V1.SeenPosture?) -> [(String, HTML)] {
     guard let seen, let posture = seen.posture else { return [(reader(.lastPosture), "\(reader(.never))")] }
-    let time = seen.seenAt.map { HTML.time($0.seconds) }
+    let time = seen.seenAt.map { reader.time($0.seconds) }
     let biometry = [
       reader(posture.biometryType.phrase),
       reader(
@@ -133,8 +137,8 @@ extension Page {
   private static func facts(_ reader: Reader, _ binding: V1.Binding) -> [(String, HTML)] {
     let keys = [binding.credential.phrase] + binding.protections.map(\.phrase)
     return [
-      (reader(.created), binding.createdAt.map { HTML.time($0.seconds) } ?? "–"),
-      (reader(.lastUsed), binding.lastUsedAt.map { HTML.time($0.seconds) } ?? "\(reader(.never))"),
+      (reader(.created), binding.createdAt.map { reader.time($0.seconds) } ?? "–"),
+      (reader(.lastUsed), binding.lastUsedAt.map { reader.time($0.seconds) } ?? "\(reader(.never))"),
       (reader(.keys), "\(keys.map { reader($0) }.joined(separator: ", "))"),
       (reader(.attestation), "\(reader(binding.attestationLevel.phrase))"),
       (reader(.bindingID), HTML.code(binding.bindingID)),
@@ -173,7 +177,7 @@ extension Page {
     let bindings = view.profile.bindings.filter { $0.state != .active }
     guard !bindings.isEmpty else { return .empty }
     let items = bindings.map { binding -> HTML in
-      let last = binding.lastUsedAt.map { HTML.time($0.seconds) } ?? "\(reader(.never))"
+      let last = binding.lastUsedAt.map { reader.time($0.seconds) } ?? "\(reader(.never))"
       return """
         <li>\(deviceName(reader, binding)) · \(HTML.code(binding.bindingID)) · \(reader(.lastUsed)): \(last)</li>
 
@@ -218,7 +222,7 @@ extension Page {
   private static func secretState(_ reader: Reader, _ secret: V1.SecretStanding, at now: Int64) -> HTML {
     if secret.disabled { return "<strong class=\"bad\">\(reader(.disabled))</strong>" }
     guard let end = secret.lockedUntil, end.seconds > now else { return "\(reader(.notLocked))" }
-    return "<strong class=\"bad\">\(reader(.lockedUntil)) \(HTML.time(end.seconds))</strong>"
+    return "<strong class=\"bad\">\(reader(.lockedUntil)) \(reader.time(end.seconds))</strong>"
   }
 
   private static func switches(_ reader: Reader, _ view: ProfileView) -> HTML {

@@ -88,9 +88,10 @@ enum ConsoleCookie {
   }
 
   static let languageName = "touchstone-console-language"
+  static let offsetName = "touchstone-console-offset"
 
   /// - Parameter path: the console's in the browser.
-  static func language(_ tag: String, path: String, isEncrypted: Bool) -> String {
-    "\(languageName)=\(tag); Path=\(path); HttpOnly; SameSite=Strict; Max-Age=31536000\(isEncrypted ? "; Secure" : "")"
+  static func choice(_ name: String, _ value: String, path: String, isEncrypted: Bool) -> String {
+    "\(name)=\(value); Path=\(path); HttpOnly; SameSite=Strict; Max-Age=31536000\(isEncrypted ? "; Secure" : "")"
   }
 }

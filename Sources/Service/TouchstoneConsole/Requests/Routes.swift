@@ -41,11 +41,17 @@ extension Console {
     get(ConsolePath.explain, &router) { [self] in await explain($0) }
     get(ConsolePath.health, &router) { [self] in await health($0) }
     post(ConsolePath.signOut, &router) { [self] in await signOut($0) }
+    for basePath in basePaths {
+      router.addFallback(
+        under: basePath + ConsolePath.home + "/",
+        handler: handler(under: basePath, answer: signedIn { [self] in noPage($0) }))
+    }
   }
 
   private func addSignIn(to router: inout HTTPRouter) {
     add("GET", ConsolePath.style, &router) { _ in ConsoleResponse.style(PackageResources.console_css) }
     add("GET", ConsolePath.language, &router) { [self] in setLanguage($0) }
+    add("GET", ConsolePath.offset, &router) { [self] in setOffset($0) }
     add("GET", ConsolePath.signIn, &router) { [self] in signInPage($0) }
     add("POST", ConsolePath.signIn, &router) { [self] in await signIn($0) }
   }
@@ -55,22 +61,30 @@ extension Console {
     _ method: String, _ path: String, _ router: inout HTTPRouter,
     answer: @escaping @Sendable (HTTPRequest) async -> HTTPResponse
   ) {
-    for basePath in Set(["", self.basePath]) {
-      router.add(method, basePath + path, maximumBodyBytes: method == "POST" ? Self.maximumFormBytes : 0) {
-        [self] request, exchange in
-        var request = request
-        request.head.path = path
-        if let refusal = refusal(of: request) { return exchange.answer(refusal) }
-        Task { [request] in
-          var response = await answer(request)
-          if request.isEncrypted || url?.scheme == .https { response.requireTLS() }
-          exchange.answer(response)
-        }
+    for basePath in basePaths {
+      router.add(
+        method, basePath + path, maximumBodyBytes: method == "POST" ? Self.maximumFormBytes : 0,
+        handler: handler(under: basePath, answer: answer))
+    }
+  }
+
+  private func handler(
+    under basePath: String, answer: @escaping @Sendable (HTTPRequest) async -> HTTPResponse
+  ) -> HTTPRouter.Handler {
+    { [self] request, exchange in
+      var request = request
+      request.head.path.removeFirst(basePath.count)
+      if let refusal = refusal(of: request) { return exchange.answer(refusal) }
+      Task { [request] in
+        var response = await answer(request)
+        if request.isEncrypted || url?.scheme == .https { response.requireTLS() }
+        exchange.answer(response)
       }
     }
   }
 
   private var basePath: String { url?.basePath ?? "" }
+  private var basePaths: Set<String> { ["", basePath] }
 
   /// - Parameter path: of the console.
   func redirect(to path: String) -> HTTPResponse { ConsoleResponse.redirect(to: basePath + path) }
@@ -88,7 +102,12 @@ extension Console {
   }
 
   private func get(_ path: String, _ router: inout HTTPRouter, answer: @escaping Answer) {
-    add("GET", path, &router) { [self] request in
+    add("GET", path, &router, answer: signedIn(answer))
+  }
+
+  /// Strangers get the page to sign in.
+  private func signedIn(_ answer: @escaping Answer) -> @Sendable (HTTPRequest) async -> HTTPResponse {
+    { [self] request in
       if let repetition = repetition(of: request) { return repetition }
       switch standing(of: request) {
       case .stranger(let notice): return signInInstead(of: request, notice)
@@ -176,7 +195,10 @@ extension Console {
       path.removeLast(ConsoleLink.repeated.count + 1)
     }
     let isPage = request.head.method != "POST" && ConsolePath.isPage(path)
-    return Reader(language: language(of: request), path: isPage ? path : ConsolePath.home, basePath: basePath)
+    let offset = request.head.cookie(ConsoleCookie.offsetName).flatMap(TimeOffset.named) ?? .utc
+    return Reader(
+      language: language(of: request), path: isPage ? path : ConsolePath.home, offset: offset, now: clock().seconds,
+      basePath: basePath)
   }
 
   private func visit(
@@ -195,6 +217,11 @@ extension Console {
   }
 
   // MARK: Refusals
+
+  private func noPage(_ visit: Visit) -> HTTPResponse {
+    visit.page(
+      .message(visit.reader, .notFound, [visit.reader(.noPage)], back: (.backToSearch, ConsolePath.home)), .notFound)
+  }
 
   private func signInInstead(of request: HTTPRequest, _ notice: Phrase?) -> HTTPResponse {
     let reader = reader(of: request)
@@ -228,11 +255,25 @@ extension Console {
     else {
       return malformed(request)
     }
+    return remembering(ConsoleCookie.languageName, language.tag, fields, request)
+  }
+
+  private func setOffset(_ request: HTTPRequest) -> HTTPResponse {
+    guard let fields = request.queryFields, let offset = fields["to"].flatMap(TimeOffset.named) else {
+      return malformed(request)
+    }
+    return remembering(ConsoleCookie.offsetName, "\(offset.minutes)", fields, request)
+  }
+
+  /// Leads back to the page, with a choice of the reader in a cookie.
+  private func remembering(
+    _ name: String, _ value: String, _ fields: FormFields, _ request: HTTPRequest
+  ) -> HTTPResponse {
     let page = fields[Form.Field.page].flatMap { ConsolePath.isPage($0) ? $0 : nil } ?? ConsolePath.home
     var response = redirect(to: page)
-    let path = basePath + ConsolePath.home
-    response.fields.append(
-      ("Set-Cookie", ConsoleCookie.language(language.tag, path: path, isEncrypted: request.isEncrypted)))
+    let cookie = ConsoleCookie.choice(
+      name, value, path: basePath + ConsolePath.home, isEncrypted: request.isEncrypted)
+    response.fields.append(("Set-Cookie", cookie))
     return response
   }
 }

@@ -44,7 +44,8 @@ enum Phrase: String, Sendable, CaseIterable {
   // The language, as its speakers call it
   case ownName
   // Frame
-  case product, skip, mainMenu, language, search, events, policies, explain, health, signOut, utc, signedInAs
+  case product, skip, mainMenu, language, search, events, policies, explain, health, signOut, signedInAs,
+    timeOffset, now, ago, ahead, seconds, minutes, hours, days
   // Sign in
   case signIn, operatorName, password, signInFailed, signInLockedForMinute, signInLocked, signInBusy,
     signInNotRecorded, sessionEnded, sessionMoved, signedOut
@@ -71,7 +72,7 @@ enum Phrase: String, Sendable, CaseIterable {
   case unlock, revoke, switchOn, switchOff, prefer, preferNone, erase, eraseHeading, cancel, reasonLabel,
     eraseReasonHint, typeProfile, typedWrong, archivedThrough, nothingChanged, backToProfile, backToSearch
   // Refusals
-  case refused, notFound, unknownProfile, notGranted, applicationNotGranted, forgedForm, hostRemedy,
+  case refused, notFound, noPage, unknownProfile, notGranted, applicationNotGranted, forgedForm, hostRemedy,
     opening, continueToPage, malformedRequest, plaintext, meanwhile, serviceBusy, inDoubt, invalid
   // Factors, sensors, proofs, keys, roles
   case byBiometrics, byDeviceOwner, byPasscode, byGesture, byPasskey, byOwnLogin, byOtherWay, touchID, faceID,
