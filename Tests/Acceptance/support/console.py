@@ -76,7 +76,8 @@ class Page:
         self.status = answer.status
         self.headers = answer.headers
         self.html = answer.text
-        read = _Reader(self.html)
+        # Where a line may end is no part of a text.
+        read = _Reader(self.html.replace("<wbr>", ""))
         self.forms, self.links, self.tags = read.forms, read.links, read.tags
         self.text = " ".join(read.texts)
 

@@ -89,6 +89,13 @@ struct HTMLTests {
     }
   }
 
+  @Test("The lines of a name end after its marks")
+  func places() {
+    #expect(HTML.name("anna.li@example.org").text == "<bdi>anna.<wbr>li@<wbr>example.<wbr>org</bdi>")
+    #expect(HTML.code("a_<b>").text == "<code><bdi>a_<wbr>&lt;b&gt;</bdi></code>")
+    #expect(HTML.name("e\u{301}\r\n").text == "<bdi>e\u{301}\r\n</bdi>")
+  }
+
   @Test(
     "A time is shown by the reader's offset, with its age",
     arguments: [

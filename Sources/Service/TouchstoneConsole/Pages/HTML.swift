@@ -54,10 +54,20 @@ struct HTML: Sendable, ExpressibleByStringInterpolation {
   /// Between a first-strong isolate and its end (UAX 9), so that the text turns the direction of nothing beside it.
   static func isolated(_ text: String) -> String { "\u{2068}\(text)\u{2069}" }
 
-  static func name(_ text: String) -> HTML { "<bdi>\(text)</bdi>" }
+  static func name(_ text: String) -> HTML { "<bdi>\(breakable(text))</bdi>" }
 
   /// An identifier, to be compared or copied.
-  static func code(_ text: String) -> HTML { "<code><bdi>\(text)</bdi></code>" }
+  static func code(_ text: String) -> HTML { "<code><bdi>\(breakable(text))</bdi></code>" }
+
+  /// A line may end after marks that join words, and not within a word where there is another place.
+  private static func breakable(_ text: String) -> HTML {
+    var html = HTML.empty
+    for scalar in text.unicodeScalars {
+      html.text += escaped(String(scalar))
+      if "@.-_/:".unicodeScalars.contains(scalar) { html.text += "<wbr>" }
+    }
+    return html
+  }
 }
 
 /// A link within the console, whose query is encoded.
