@@ -86,6 +86,18 @@ def test_it_has_the_files_that_the_page_lists(release):
         assert f"`{name}`" in page
 
 
+def test_no_packaged_readme_links_to_what_its_package_lacks(release):
+    readmes = 0
+    for path in [*release.glob("touchstone-kit-*gz"), *release.glob("touchstone-client-*gz")]:
+        with tarfile.open(path) as archive:
+            names = archive.getnames()
+            for name in (name for name in names if name.endswith("README.md")):
+                readmes += 1
+                for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", archive.extractfile(name).read().decode()):
+                    assert os.path.normpath(f"{os.path.dirname(name)}/{link}") in names, f"{path.name}: {link}"
+    assert readmes >= 4
+
+
 def test_the_changelog_begins_with_the_version():
     first = re.search(r"(?m)^## (.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))[1]
     date = "unreleased" if VERSION.endswith("-dev") else r"20\d\d-\d\d-\d\d"
