@@ -217,6 +217,23 @@ def test_the_list_of_parts_names_what_the_program_loads_and_links(release):
     assert {"libssl3", "libnghttp2-14", "libpq5", "swift-crypto", "swift-log", "swift"} <= names
 
 
+def test_the_list_of_libraries_has_each_client_and_kit_with_what_it_takes(release):
+    document = json.loads((release / f"touchstone-{VERSION}-libraries.cdx.json").read_text())
+    digests = {
+        file["name"]: file["hashes"][0]["content"] for library in document["components"] for file in library.get("components", [])
+    }
+    libraries = {path.name for path in release.iterdir() if re.match("touchstone[-_](client|kit)", path.name)}
+    assert digests.keys() == libraries
+    for name, digest in digests.items():
+        assert hashlib.sha256((release / name).read_bytes()).hexdigest() == digest
+    takes = {entry["ref"].split("@")[0]: entry["dependsOn"] for entry in document["dependencies"]}
+    assert "pkg:pypi/grpcio" in takes["pkg:pypi/touchstone-client"]
+    assert any(part.startswith("pkg:maven/io.grpc/grpc-stub@") for part in takes["pkg:maven/org.example.touchstone/touchstone-client"])
+    assert any(part.startswith("pkg:golang/google.golang.org/grpc@v") for part in takes["pkg:golang/touchstone.example.org/touchstone"])
+    for alone in ("pkg:npm/touchstone-client", "pkg:npm/touchstone-kit", "pkg:maven/org.example.touchstone/touchstone-kit"):
+        assert takes[alone] == []
+
+
 def test_bash_reads_the_completions(release, tmp_path):
     with tarfile.open(next(release.glob("*-linux-*.tar.gz"))) as archive:
         path = f"touchstone-{VERSION}/share/bash-completion/completions/touchstone"
