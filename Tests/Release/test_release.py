@@ -209,6 +209,15 @@ def test_the_archive_has_programs_pages_licences_and_completions(release):
     assert {(member.uid, member.gid, member.mtime) for member in names.values()} == {(0, 0, int(EPOCH))}
 
 
+def test_the_manifests_of_the_release_run_its_image(release, tmp_path):
+    with tarfile.open(release / f"touchstone-deploy-{VERSION}.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    tree = tmp_path / f"touchstone-deploy-{VERSION}"
+    assert f"image: localhost/touchstone:{VERSION}\n" in (tree / "kubernetes/base/values.yaml").read_text()
+    for name in ("prometheus/rules/store.yaml", "grafana/touchstone.json", "compose.postgresql.yaml"):
+        assert (tree / name).read_bytes() == (ROOT / "deploy" / name).read_bytes()
+
+
 def test_the_list_of_parts_names_what_the_program_loads_and_links(release):
     parts = json.loads(next(release.glob("*-linux-*.cdx.json")).read_text())
     assert parts["metadata"]["component"]["version"] == VERSION
