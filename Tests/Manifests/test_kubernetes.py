@@ -254,6 +254,17 @@ def test_there_is_no_console_without_its_component(manifests):
     assert variables["TOUCHSTONE_CONSOLE_URL"]["value"] == "https://console.example.com/console"
 
 
+def test_a_vault_has_each_secret_that_no_certificate_makes():
+    manifests = Manifests("postgresql", is_changed=True)
+    issued = {certificate["spec"]["secretName"] for certificate in manifests.all("Certificate")}
+    spec = manifests.service["spec"]
+    used = {volume["secret"]["secretName"] for volume in spec["volumes"] if "secret" in volume}
+    used |= {
+        variable["valueFrom"]["secretKeyRef"]["name"] for variable in spec["containers"][0]["env"] if "valueFrom" in variable
+    }
+    assert {secret["metadata"]["name"] for secret in manifests.all("ExternalSecret")} == used - issued
+
+
 def test_browsers_reach_the_console_alone(changed):
     (rule,) = changed.one("Ingress")["spec"]["rules"]
     (path,) = rule["http"]["paths"]
