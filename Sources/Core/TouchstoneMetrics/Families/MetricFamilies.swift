@@ -24,8 +24,7 @@ package enum MetricFamilies {
   ]
   package static let upkeep: [MetricFamily] = [
     .filesystemAvailable, .filesystemSize, .trustDataWritten, .sweeps, .sweepSuccess, .clockOffset, .reloads,
-    .reloadSuccess, .reloadRefused, .seriesRefused,
-    .logLinesDropped, .spansExported, .spansDropped, .tracesLimited,
+    .reloadSuccess, .reloadRefused, .seriesRefused, .logLinesDropped, .spansExported, .spansDropped, .tracesLimited,
   ]
   package static let process: [MetricFamily] = [
     .serving, .buildInfo, .processCPU, .processResident, .processVirtual, .processOpenFiles, .processMaximumFiles,

@@ -14,28 +14,27 @@ final class CapacityWatching: Sendable {
   /// An older reading is not shown: a disk or a database that no longer answers has no known size.
   static let validity = Duration.seconds(5 * 60)
 
-  private struct Series: Hashable {
-    var family: String
-    /// The family's label, if it has one.
-    var directory: String?
-  }
   private struct Reading {
-    var bytes: UInt64
-    var time: MonotonicTime
+    var samples: [MetricFamily: [MetricSample]] = [:]
+    var time = MonotonicTime(nanoseconds: 0)
   }
 
-  private let places: CapacityPlaces
+  private let data: String?
+  private let archive: String?
   private let databaseSize: DatabaseSize?
   private let clock: @Sendable () -> MonotonicTime
-  private let readings = Mutex<[Series: Reading]>([:])
+  private let files = Mutex(Reading())
+  private let database = Mutex(Reading())
   private let repeating = Repeating(every: interval, label: "capacity-watcher")
 
-  /// - Parameter databaseSize: the size of a database on a server.
+  /// - Parameters:
+  ///   - data: the data directory, if it has the records.
+  ///   - databaseSize: the size of a database on a server.
   init(
-    _ places: CapacityPlaces, databaseSize: DatabaseSize? = nil,
+    data: String?, archive: String?, databaseSize: DatabaseSize?,
     clock: @escaping @Sendable () -> MonotonicTime = { .now() }
   ) {
-    (self.places, self.databaseSize, self.clock) = (places, databaseSize, clock)
+    (self.data, self.archive, self.databaseSize, self.clock) = (data, archive, databaseSize, clock)
     repeating.begin(atOnce: true) { [weak self] in self?.measure() }
   }
 
@@ -44,51 +43,39 @@ final class CapacityWatching: Sendable {
   }
 
   func samples(of family: MetricFamily) -> [MetricSample] {
-    let readings = readings.withLock { $0 }
     let now = clock()
-    return places.labels.compactMap { directory in
-      guard let reading = readings[Series(family: family.name, directory: directory)],
-        now - reading.time <= Self.validity
-      else { return nil }
-      return directory.map { MetricSample(Double(reading.bytes), $0) } ?? MetricSample(Double(reading.bytes))
-    }
+    let readings = [files.withLock { $0 }, database.withLock { $0 }]
+    return readings.filter { now - $0.time <= Self.validity }.flatMap { $0.samples[family] ?? [] }
   }
 
   private func measure() {
-    for directory in places.directories {
-      let space = FileSystemReading.space(at: directory)
-      note(space?.available, .filesystemAvailable, directory)
-      note(space?.size, .filesystemSize, directory)
+    var samples: [MetricFamily: [MetricSample]] = [:]
+    for directory in (data == archive ? [data] : [data, archive]).compactMap(\.self) {
+      guard let space = FileSystemReading.space(at: directory) else { continue }
+      samples[.filesystemAvailable, default: []].append(MetricSample(Double(space.available), directory))
+      samples[.filesystemSize, default: []].append(MetricSample(Double(space.size), directory))
     }
-    if let archive = places.archive { note(FileSystemReading.bytes(in: archive), .archiveSize) }
-    if let data = places.data { note(FileSystemReading.bytes(in: data), .storeSize) }
+    samples[.storeSize] = data.flatMap(FileSystemReading.size(of:))
+    samples[.archiveSize] = archive.flatMap(FileSystemReading.size(of:))
+    files.withLock { $0 = Reading(samples: samples, time: clock()) }
     databaseSize? { [weak self] result in
-      if case .success(let bytes) = result { self?.note(bytes, .storeSize) }
+      guard let self, case .success(let bytes) = result else { return }
+      database.withLock { $0 = Reading(samples: [.storeSize: [MetricSample(Double(bytes))]], time: clock()) }
     }
   }
+}
 
-  private func note(_ bytes: UInt64?, _ family: MetricFamily, _ directory: String? = nil) {
-    guard let bytes else { return }
-    let reading = Reading(bytes: bytes, time: clock())
-    readings.withLock { $0[Series(family: family.name, directory: directory)] = reading }
+extension FileSystemReading {
+  fileprivate static func size(of directory: String) -> [MetricSample]? {
+    bytes(in: directory).map { [MetricSample(Double($0))] }
   }
 }
 
-/// The directories that a service fills.
-struct CapacityPlaces: Sendable {
-  /// The data directory, if it has the records.
-  var data: String?
-  var archive: String?
-
-  /// Each directory once.
-  var directories: [String] { data == archive ? [data].compactMap(\.self) : [data, archive].compactMap(\.self) }
-  /// The label of each series that a family may have: none, or a directory.
-  fileprivate var labels: [String?] { [nil] + directories }
-}
-
-extension CapacityPlaces {
-  init(_ configuration: ProcessConfiguration) {
+extension CapacityWatching {
+  convenience init(_ configuration: ProcessConfiguration, on store: any Store) {
+    var (data, databaseSize): (String?, DatabaseSize?) = (nil, nil)
     if case .sqlite(let directory) = configuration.storeLocation { data = directory }
-    archive = configuration.retention?.archive
+    if let store = store as? any ServerStore { databaseSize = { store.databaseSize(completion: $0) } }
+    self.init(data: data, archive: configuration.retention?.archive, databaseSize: databaseSize)
   }
 }

@@ -49,9 +49,7 @@ struct Upkeep: Sendable {
     logVerifying = LogVerifying.begin(
       store: store, auditKeyring: parts.auditKeyring, logger: logger,
       observer: { meters.noteVerification(isIntact: $0) })
-    var databaseSize: CapacityWatching.DatabaseSize?
-    if let store = store as? any ServerStore { databaseSize = { store.databaseSize(completion: $0) } }
-    capacityWatching = CapacityWatching(CapacityPlaces(prepared.configuration), databaseSize: databaseSize)
+    capacityWatching = CapacityWatching(prepared.configuration, on: store)
     clockWatching = (store as? any ServerStore).map { store in
       ClockWatching.begin(
         difference: { store.clockDifference(completion: $0) }, logger: logger,

@@ -14,13 +14,13 @@ import TouchstoneStore
 struct CapacityWatchingTests {
   /// Its first reading is over.
   private static func watching(
-    _ places: CapacityPlaces,
+    data: String? = nil, archive: String? = nil,
     database: Result<UInt64, StoreError> = .failure(StoreError(code: .unavailable, message: "it is down")),
     clock: @escaping @Sendable () -> MonotonicTime = { .now() }
   ) async -> CapacityWatching {
     let readings = Box<Void>()
     let watching = CapacityWatching(
-      places,
+      data: data, archive: archive,
       databaseSize: { completion in
         completion(database)
         readings.put(())
@@ -40,7 +40,7 @@ struct CapacityWatchingTests {
     _ = archive.write([UInt8](repeating: 1, count: 9_000), to: "events-1-9.jsonl")
     // Its file counts where it is.
     try #require(symlink(data.path("touchstone.db"), archive.path("link")) == 0)
-    let watching = await Self.watching(CapacityPlaces(data: data.path, archive: archive.path))
+    let watching = await Self.watching(data: data.path, archive: archive.path)
     defer { watching.cancel() }
     #expect(watching.samples(of: .storeSize) == [MetricSample(750)])
     #expect(watching.samples(of: .archiveSize) == [MetricSample(9_000)])
@@ -50,12 +50,11 @@ struct CapacityWatchingTests {
   func room() async {
     let (data, archive) = (TemporaryDirectory(), TemporaryDirectory())
     defer { withExtendedLifetime((data, archive)) {} }
-    for (places, directories) in [
-      (CapacityPlaces(data: data.path, archive: archive.path), [data.path, archive.path]),
-      (CapacityPlaces(data: data.path, archive: data.path), [data.path]),
-      (CapacityPlaces(archive: archive.path), [archive.path]),
-    ] {
-      let watching = await Self.watching(places)
+    for (data, archive, directories) in [
+      (data.path, archive.path, [data.path, archive.path]), (data.path, data.path, [data.path]),
+      (nil, archive.path, [archive.path]), (nil, nil, []),
+    ] as [(String?, String?, [String])] {
+      let watching = await Self.watching(data: data, archive: archive)
       let (available, size) = (
         watching.samples(of: .filesystemAvailable), watching.samples(of: .filesystemSize)
       )
@@ -67,14 +66,14 @@ struct CapacityWatchingTests {
 
   @Test("A database on a server tells its size; one that is down, and a directory that is gone, have none")
   func unknown() async {
-    let gone = CapacityPlaces(archive: "/nowhere/archive")
-    let watching = await Self.watching(gone, database: .success(8_000_000))
+    let gone = "/nowhere/archive"
+    let watching = await Self.watching(archive: gone, database: .success(8_000_000))
     #expect(watching.samples(of: .storeSize) == [MetricSample(8_000_000)])
     for family in [MetricFamily.archiveSize, .filesystemAvailable, .filesystemSize] {
       #expect(watching.samples(of: family).isEmpty)
     }
     watching.cancel()
-    let down = await Self.watching(gone)
+    let down = await Self.watching(archive: gone)
     #expect(down.samples(of: .storeSize).isEmpty)
     down.cancel()
   }
@@ -84,7 +83,7 @@ struct CapacityWatchingTests {
     let data = TemporaryDirectory()
     defer { withExtendedLifetime(data) {} }
     let now = Mutex(MonotonicTime(nanoseconds: 0))
-    let watching = await Self.watching(CapacityPlaces(data: data.path)) { now.withLock { $0 } }
+    let watching = await Self.watching(data: data.path) { now.withLock { $0 } }
     watching.cancel()
     now.withLock { $0 = $0 + CapacityWatching.validity }
     #expect(watching.samples(of: .storeSize) == [MetricSample(0)])
