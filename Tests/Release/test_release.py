@@ -239,6 +239,11 @@ def test_the_list_of_libraries_has_each_client_and_kit_with_what_it_takes(releas
     assert "pkg:pypi/grpcio" in takes["pkg:pypi/touchstone-client"]
     assert any(part.startswith("pkg:maven/io.grpc/grpc-stub@") for part in takes["pkg:maven/org.example.touchstone/touchstone-client"])
     assert any(part.startswith("pkg:golang/google.golang.org/grpc@v") for part in takes["pkg:golang/touchstone.example.org/touchstone"])
+    # The names under which others find them.
+    page = (ROOT / "docs/RELEASE.md").read_text(encoding="utf-8")
+    for kind in ("golang", "maven"):
+        for name in (ref.removeprefix(f"pkg:{kind}/") for ref in takes if ref.startswith(f"pkg:{kind}/")):
+            assert f"`{name}`" in page or f"`{name.rpartition('/')[0]}`" in page, name
     for alone in ("pkg:npm/touchstone-client", "pkg:npm/touchstone-kit", "pkg:maven/org.example.touchstone/touchstone-kit"):
         assert takes[alone] == []
 
