@@ -13,8 +13,10 @@ from rendered import OVERLAYS, ROOT, USER, Manifests, text
 
 #: The oldest with all fields that the manifests use; and the newest that the validator knows.
 VERSIONS = ["1.32", "1.34"]
-#: Defined by cert-manager and by the Prometheus operator, whose schemas the validator does not have.
-OTHERS = {"Certificate", "Issuer", "PrometheusRule", "ServiceMonitor"}
+#: Of cert-manager, the Prometheus and the External Secrets operator, whose schemas the validator does not have.
+OTHERS = {"Certificate", "Issuer", "PrometheusRule", "ServiceMonitor", "ExternalSecret"}
+#: As they are, and with other values and all components.
+RENDERED = [(overlay, is_changed) for overlay in OVERLAYS for is_changed in (False, True)]
 
 #: How long a pod's running calls may take after SIGTERM (`Serve.grace`).
 DRAIN_SECONDS = 20
@@ -22,9 +24,14 @@ DRAIN_SECONDS = 20
 CONNECTIONS, MAXIMUM_CONNECTIONS = 16, 97
 
 
-@pytest.fixture(params=OVERLAYS)
+@pytest.fixture(params=RENDERED, ids=str)
 def manifests(request):
-    return Manifests(request.param)
+    return Manifests(*request.param)
+
+
+@pytest.fixture(params=OVERLAYS)
+def changed(request):
+    return Manifests(request.param, is_changed=True)
 
 
 def is_selected(selector, labels):
@@ -41,10 +48,10 @@ def test_each_resource_is_valid(manifests, version):
             kubernetes_validate.validate(resource, version, strict=True)
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_checkov_finds_nothing_and_each_skipped_check_has_its_reason(overlay, tmp_path):
+@pytest.mark.parametrize(("overlay", "is_changed"), RENDERED)
+def test_checkov_finds_nothing_and_each_skipped_check_has_its_reason(overlay, is_changed, tmp_path):
     rendered = tmp_path / "rendered.yaml"
-    rendered.write_text(text(overlay))
+    rendered.write_text(text(overlay, is_changed))
     checkov = Path(sys.executable).with_name("checkov")
     command = [checkov, "--framework", "kubernetes", "--file", rendered, "--output", "json", "--skip-download"]
     judged = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -102,8 +109,8 @@ def test_a_pod_has_time_to_drain(manifests):
 
 def test_secrets_are_mounted_read_only_and_closed_to_others(manifests):
     made = {certificate["spec"]["secretName"] for certificate in manifests.all("Certificate")}
-    # This one is made by hand, once (overlays/postgresql/kustomization.yaml).
-    made.add("touchstone-keys")
+    # These are made by hand, once, or by the External Secrets operator.
+    made |= {"touchstone-keys", "touchstone-oidc"}
     for pod in manifests.pods.values():
         (container,) = pod["spec"]["containers"]
         mounts = {mount["name"]: mount for mount in container["volumeMounts"]}
@@ -152,6 +159,122 @@ def test_everything_is_denied_that_no_policy_allows(manifests):
             # A rule without peers or ports would allow all of them.
             assert rule.get("from") or rule.get("to")
             assert rule["ports"]
+
+
+# The values
+
+
+def test_everything_follows_from_the_values(changed):
+    (namespace,) = changed.all("Namespace")
+    assert namespace["metadata"]["name"] == "login"
+    assert {r["metadata"]["namespace"] for r in changed.resources if r is not namespace} == {"login"}
+    # The values themselves stay here.
+    assert not changed.all("Values")
+    version = (ROOT / "VERSION").read_text().strip()
+    images = {container["image"] for pod in changed.pods.values() for container in pod["spec"]["containers"]}
+    assert images == {f"registry.example.com/team/touchstone:{version}"}
+
+    names = changed.one("Certificate", "touchstone-tls")["spec"]["dnsNames"]
+    assert names == [
+        "touchstone",
+        "touchstone.login",
+        "touchstone.login.svc",
+        "touchstone.login.svc.cluster.local",
+        "touchstone-pods.login",
+        "touchstone-pods.login.svc",
+        "touchstone-operators.login.svc",
+        "login.example.com",
+    ]
+    monitored = changed.one("ServiceMonitor")["spec"]["endpoints"][0]["tlsConfig"]["serverName"]
+    assert monitored == "touchstone-operators.login.svc"
+
+    let_in, let_out = (
+        {
+            peer["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"]
+            for policy in changed.all("NetworkPolicy")
+            for rule in policy["spec"].get(direction, [])
+            for peer in rule[side]
+            if "kubernetes.io/metadata.name" in peer.get("namespaceSelector", {}).get("matchLabels", {})
+        }
+        for direction, side in (("ingress", "from"), ("egress", "to"))
+    )
+    assert let_in == {"observability", "haproxy-controller"}
+    assert let_out - {"databases"} == {"kube-system"}
+
+    ingress = changed.one("Ingress")["spec"]
+    assert (ingress["ingressClassName"], ingress["rules"][0]["host"]) == ("haproxy", "console.example.com")
+    assert ingress["tls"][0]["hosts"] == ["console.example.com"]
+    stores = {secret["spec"]["secretStoreRef"]["name"] for secret in changed.all("ExternalSecret")}
+    assert stores == {"vault"}
+
+
+def test_each_store_has_its_values():
+    sqlite, postgresql = (Manifests(overlay, is_changed=True) for overlay in OVERLAYS)
+    assert sqlite.one("PersistentVolumeClaim")["spec"]["resources"]["requests"] == {"storage": "7Gi"}
+    assert sqlite.configuration.keys().isdisjoint({"store", "keys"})
+    store = postgresql.configuration["store"]
+    assert store.startswith("postgresql://touchstone@db.databases.svc/touchstone?")
+    (container,) = postgresql.service["spec"]["containers"]
+    mounted = [mount["mountPath"] for mount in container["volumeMounts"]]
+    paths = [part.split("=")[1] for part in store.split("?")[1].split("&")] + [postgresql.configuration["keys"]]
+    assert len(paths) == 4
+    for path in paths:
+        assert str(Path(path).parent) in mounted
+
+
+def test_each_caller_has_a_certificate(manifests):
+    named = {caller["spiffe"] for caller in manifests.configuration["callers"] if "spiffe" in caller}
+    issued = {
+        uri
+        for certificate in manifests.all("Certificate")
+        if "client auth" in certificate["spec"].get("usages", [])
+        for uri in certificate["spec"].get("uris", [])
+    }
+    assert named
+    assert named == issued
+
+
+# The console
+
+
+def test_there_is_no_console_without_its_component(manifests):
+    (container,) = manifests.service["spec"]["containers"]
+    variables = {variable["name"]: variable for variable in container.get("env", [])}
+    if not manifests.all("Ingress"):
+        assert variables == {}
+        assert "operators" not in manifests.configuration
+        return
+    reference = variables["TOUCHSTONE_OPERATORS"]["valueFrom"]["secretKeyRef"]
+    filled = {
+        (secret["metadata"]["name"], entry["secretKey"])
+        for secret in manifests.all("ExternalSecret")
+        for entry in secret["spec"]["data"]
+    }
+    assert (reference["name"], reference["key"]) in filled
+    assert variables["TOUCHSTONE_CONSOLE_URL"]["value"] == "https://console.example.com/console"
+
+
+def test_a_vault_has_each_secret_that_no_certificate_makes():
+    manifests = Manifests("postgresql", is_changed=True)
+    issued = {certificate["spec"]["secretName"] for certificate in manifests.all("Certificate")}
+    spec = manifests.service["spec"]
+    used = {volume["secret"]["secretName"] for volume in spec["volumes"] if "secret" in volume}
+    used |= {
+        variable["valueFrom"]["secretKeyRef"]["name"] for variable in spec["containers"][0]["env"] if "valueFrom" in variable
+    }
+    assert {secret["metadata"]["name"] for secret in manifests.all("ExternalSecret")} == used - issued
+
+
+def test_browsers_reach_the_console_alone(changed):
+    (rule,) = changed.one("Ingress")["spec"]["rules"]
+    (path,) = rule["http"]["paths"]
+    assert (path["path"], path["pathType"]) == ("/console", "Prefix")
+    backend = path["backend"]["service"]
+    (port,) = changed.one("Service", backend["name"])["spec"]["ports"]
+    assert (port["name"], port["targetPort"]) == (backend["port"]["name"], "operators")
+
+
+# Each store
 
 
 def test_a_single_replica_keeps_its_data_in_a_directory_of_its_own():

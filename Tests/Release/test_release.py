@@ -86,6 +86,18 @@ def test_it_has_the_files_that_the_page_lists(release):
         assert f"`{name}`" in page
 
 
+def test_no_packaged_readme_links_to_what_its_package_lacks(release):
+    readmes = 0
+    for path in [*release.glob("touchstone-kit-*gz"), *release.glob("touchstone-client-*gz")]:
+        with tarfile.open(path) as archive:
+            names = archive.getnames()
+            for name in (name for name in names if name.endswith("README.md")):
+                readmes += 1
+                for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", archive.extractfile(name).read().decode()):
+                    assert os.path.normpath(f"{os.path.dirname(name)}/{link}") in names, f"{path.name}: {link}"
+    assert readmes >= 4
+
+
 def test_the_changelog_begins_with_the_version():
     first = re.search(r"(?m)^## (.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))[1]
     date = "unreleased" if VERSION.endswith("-dev") else r"20\d\d-\d\d-\d\d"
@@ -197,12 +209,43 @@ def test_the_archive_has_programs_pages_licences_and_completions(release):
     assert {(member.uid, member.gid, member.mtime) for member in names.values()} == {(0, 0, int(EPOCH))}
 
 
+def test_the_manifests_of_the_release_run_its_image(release, tmp_path):
+    with tarfile.open(release / f"touchstone-deploy-{VERSION}.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    tree = tmp_path / f"touchstone-deploy-{VERSION}"
+    assert f"image: localhost/touchstone:{VERSION}\n" in (tree / "kubernetes/base/values.yaml").read_text()
+    for name in ("prometheus/rules/store.yaml", "grafana/touchstone.json", "compose.postgresql.yaml"):
+        assert (tree / name).read_bytes() == (ROOT / "deploy" / name).read_bytes()
+
+
 def test_the_list_of_parts_names_what_the_program_loads_and_links(release):
     parts = json.loads(next(release.glob("*-linux-*.cdx.json")).read_text())
     assert parts["metadata"]["component"]["version"] == VERSION
     assert parts["metadata"]["component"]["type"] == "application"
     names = {part["name"] for part in parts["components"]}
     assert {"libssl3", "libnghttp2-14", "libpq5", "swift-crypto", "swift-log", "swift"} <= names
+
+
+def test_the_list_of_libraries_has_each_client_and_kit_with_what_it_takes(release):
+    document = json.loads((release / f"touchstone-{VERSION}-libraries.cdx.json").read_text())
+    digests = {
+        file["name"]: file["hashes"][0]["content"] for library in document["components"] for file in library.get("components", [])
+    }
+    libraries = {path.name for path in release.iterdir() if re.match("touchstone[-_](client|kit)", path.name)}
+    assert digests.keys() == libraries
+    for name, digest in digests.items():
+        assert hashlib.sha256((release / name).read_bytes()).hexdigest() == digest
+    takes = {entry["ref"].split("@")[0]: entry["dependsOn"] for entry in document["dependencies"]}
+    assert "pkg:pypi/grpcio" in takes["pkg:pypi/touchstone-client"]
+    assert any(part.startswith("pkg:maven/io.grpc/grpc-stub@") for part in takes["pkg:maven/org.example.touchstone/touchstone-client"])
+    assert any(part.startswith("pkg:golang/google.golang.org/grpc@v") for part in takes["pkg:golang/touchstone.example.org/touchstone"])
+    # The names under which others find them.
+    page = (ROOT / "docs/RELEASE.md").read_text(encoding="utf-8")
+    for kind in ("golang", "maven"):
+        for name in (ref.removeprefix(f"pkg:{kind}/") for ref in takes if ref.startswith(f"pkg:{kind}/")):
+            assert f"`{name}`" in page or f"`{name.rpartition('/')[0]}`" in page, name
+    for alone in ("pkg:npm/touchstone-client", "pkg:npm/touchstone-kit", "pkg:maven/org.example.touchstone/touchstone-kit"):
+        assert takes[alone] == []
 
 
 def test_bash_reads_the_completions(release, tmp_path):

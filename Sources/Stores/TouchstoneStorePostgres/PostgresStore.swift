@@ -344,6 +344,12 @@ public final class PostgresStore: Store {
     }
   }
 
+  /// Returns the bytes that the database takes, as the server's file system has them.
+  package func databaseSize(completion: @escaping Completion<UInt64>) {
+    // No login waits on this lane while the server looks at its files.
+    list(completion) { [lists] () throws(PostgresError) in try await ServerInspection.databaseSize(on: lists) }
+  }
+
   /// Lists the machines that are connected to the database under this role.
   package func clients(completion: @escaping Completion<[StoreClient]>) {
     list(completion) { [reads] () throws(PostgresError) in try await ServerInspection.clients(on: reads) }

@@ -147,6 +147,37 @@ def test_the_dashboard_has_the_form_that_grafana_reads():
             assert part["datasource"] == {"type": "prometheus", "uid": "${datasource}"}, panel["title"]
 
 
+def test_each_panel_links_to_the_alerts_that_it_names_and_to_their_runbook():
+    runbooks = {rule["alert"]: rule["annotations"]["runbook_url"] for rule in ALERTS}
+    named = {panel["title"]: re.findall(r"\bTouchstone[A-Z]\w+", panel.get("description", "")) for panel in panels()}
+    assert sum(map(len, named.values())) > 20
+    for panel in panels():
+        expected = [
+            url
+            for alert in named[panel["title"]]
+            for url in (runbooks[alert], f"/alerting/list?search=rule:{alert}")
+        ]
+        assert [link["url"] for link in panel.get("links", [])] == expected, panel["title"]
+
+
+def test_the_first_row_tells_whether_it_serves_how_fast_and_how_full():
+    first, *following = DASHBOARD["panels"]
+    assert first["type"] == "row"
+    used = {
+        family(name, ())
+        for panel in following
+        if panel["gridPos"]["y"] < next(row["gridPos"]["y"] for row in following if row["type"] == "row")
+        for target in panel["targets"]
+        for name in metric_names(target["expr"])
+    }
+    assert used >= {
+        "touchstone_serving",
+        "grpc_server_call_duration_seconds_bucket",
+        "touchstone_filesystem_available_bytes",
+        "touchstone_store_size_bytes",
+    }
+
+
 def test_the_panels_of_the_dashboard_do_not_overlap():
     taken = {}
     for panel in DASHBOARD["panels"]:

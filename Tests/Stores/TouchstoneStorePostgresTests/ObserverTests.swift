@@ -33,6 +33,20 @@ struct ObserverTests {
     }
   }
 
+  /// PostgreSQL's empty database alone has some 7 MB.
+  @Test func theSizeOfTheDatabaseIsThatOfItsFiles() async throws {
+    try await withMigratedDatabase { uri in
+      try await withStores(1, at: uri) { stores in
+        let size = await withCheckedContinuation { continuation in
+          stores[0].databaseSize { continuation.resume(returning: $0) }
+        }
+        let expected = try PostgresServer.shared.get().execute("SELECT pg_database_size(current_database())", at: uri)
+        let (bytes, known) = (try size.get(), try #require(expected.first.flatMap { UInt64($0) }))
+        #expect(bytes > 1_000_000 && max(bytes, known) - min(bytes, known) < 1_000_000)
+      }
+    }
+  }
+
   @Test func theUnsealedAgeIsThatOfAnEndThatStays() {
     func seconds(_ count: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: count * 1_000_000_000) }
     var watch = SealingWatch(patience: .seconds(30))

@@ -15,16 +15,16 @@ package enum MetricFamilies {
   package static let secrets: [MetricFamily] = [.oldSecretChecks, .secretChecks, .secretHashDuration]
   package static let store: [MetricFamily] = [
     .storeLatency, .storeFailures, .storeConflicts, .storeBatch, .storeFsync, .storeOverloads, .storeCheckpoints,
-    .storeLogPages, .storeConnections, .storeTransactions,
+    .storeLogPages, .storeSize, .storeConnections, .storeTransactions,
   ]
   package static let connections: [MetricFamily] = [.openConnections, .handshakes, .certificateExpiry]
   package static let auditLog: [MetricFamily] = [
     .auditSequence, .auditVerified, .auditIntact, .auditUnsealed, .eventsSuppressed, .archivedFiles, .archiveFailures,
-    .archiveSuccess,
+    .archiveSuccess, .archiveSize,
   ]
   package static let upkeep: [MetricFamily] = [
-    .trustDataWritten, .sweeps, .sweepSuccess, .clockOffset, .reloads, .reloadSuccess, .reloadRefused, .seriesRefused,
-    .logLinesDropped, .spansExported, .spansDropped, .tracesLimited,
+    .filesystemAvailable, .filesystemSize, .trustDataWritten, .sweeps, .sweepSuccess, .clockOffset, .reloads,
+    .reloadSuccess, .reloadRefused, .seriesRefused, .logLinesDropped, .spansExported, .spansDropped, .tracesLimited,
   ]
   package static let process: [MetricFamily] = [
     .serving, .buildInfo, .processCPU, .processResident, .processVirtual, .processOpenFiles, .processMaximumFiles,
@@ -139,6 +139,9 @@ extension MetricFamily {
   package static let storeLogPages = MetricFamily(
     "touchstone_store_wal_pages", .gauge,
     help: "SQLite: pages in the write-ahead log.")
+  package static let storeSize = MetricFamily(
+    "touchstone_store_size_bytes", .gauge, .bytes,
+    help: "SQLite: size of the data directory's files. PostgreSQL: size of the database, at most a minute old.")
   package static let storeConnections = MetricFamily(
     "touchstone_store_connections", .gauge, labels: ["lane", "state"],
     help: "PostgreSQL: connections of each lane: connecting, serving or leaving.")
@@ -184,11 +187,19 @@ extension MetricFamily {
   package static let archiveSuccess = MetricFamily(
     "touchstone_archive_last_success_timestamp_seconds", .gauge, .seconds,
     help: "When a round of archiving last ended well, in seconds since 1970.")
+  package static let archiveSize = MetricFamily(
+    "touchstone_archive_size_bytes", .gauge, .bytes, help: "Size of the archive directory's files.")
 }
 
 // MARK: - Upkeep
 
 extension MetricFamily {
+  package static let filesystemAvailable = MetricFamily(
+    "touchstone_filesystem_available_bytes", .gauge, .bytes, labels: ["directory"],
+    help: "Free room on the disk of the data directory or of the archive, for this user.")
+  package static let filesystemSize = MetricFamily(
+    "touchstone_filesystem_size_bytes", .gauge, .bytes, labels: ["directory"],
+    help: "Size of the disk of the data directory or of the archive.")
   package static let trustDataWritten = MetricFamily(
     "touchstone_trust_data_timestamp_seconds", .gauge, .seconds, labels: ["setting"],
     help: "When a file of roots or revocations was written, in seconds since 1970.")

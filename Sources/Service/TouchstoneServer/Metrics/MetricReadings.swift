@@ -42,6 +42,12 @@ extension MetricRegistry {
     }
   }
 
+  func observe(_ capacity: CapacityWatching) {
+    for family in [MetricFamily.storeSize, .archiveSize, .filesystemAvailable, .filesystemSize] {
+      observe(family) { capacity.samples(of: family) }
+    }
+  }
+
   func observe(_ trust: TrustWatching) {
     observe(.trustDataWritten) { trust.dates.map { MetricSample($0.time.inSeconds, $0.setting) } }
   }

@@ -91,6 +91,7 @@ package final class RunningService: Sendable {
     registry.observe(server, prepared.tls)
     registry.observe(store)
     registry.observe(upkeep.trustWatching)
+    registry.observe(upkeep.capacityWatching)
     if let tracing = prepared.tracing { registry.observe(tracing) }
     if let log { registry.observe(log) }
     registry.observeProcess(version: process.version)

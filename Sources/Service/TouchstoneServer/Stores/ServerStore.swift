@@ -11,6 +11,8 @@ package protocol ServerStore: Store {
 
   /// By how much this machine's clock is ahead of the database's.
   func clockDifference(completion: @escaping @Sendable (Result<Duration, StoreError>) -> Void)
+  /// The bytes that the database takes on the server's disk.
+  func databaseSize(completion: @escaping @Sendable (Result<UInt64, StoreError>) -> Void)
   /// The machines whose processes are connected to the same database.
   func clients(completion: @escaping @Sendable (Result<[StoreClient], StoreError>) -> Void)
 }

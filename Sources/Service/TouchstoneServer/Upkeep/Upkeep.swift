@@ -31,6 +31,7 @@ struct EarlyUpkeep: Sendable {
 /// All upkeep of a service.
 struct Upkeep: Sendable {
   let trustWatching: TrustWatching
+  let capacityWatching: CapacityWatching
   private let early: EarlyUpkeep
   private let logVerifying: Task<Void, Never>
   private let clockWatching: Repeating?
@@ -48,6 +49,7 @@ struct Upkeep: Sendable {
     logVerifying = LogVerifying.begin(
       store: store, auditKeyring: parts.auditKeyring, logger: logger,
       observer: { meters.noteVerification(isIntact: $0) })
+    capacityWatching = CapacityWatching(prepared.configuration, on: store)
     clockWatching = (store as? any ServerStore).map { store in
       ClockWatching.begin(
         difference: { store.clockDifference(completion: $0) }, logger: logger,
@@ -60,6 +62,7 @@ struct Upkeep: Sendable {
     logVerifying.cancel()
     clockWatching?.cancel()
     trustWatching.cancel()
+    capacityWatching.cancel()
     early.archiving?.cancel()
   }
 }

@@ -70,6 +70,14 @@ struct ServerInspection: Sendable {
     return time > after ? .microseconds(after.microseconds - time.microseconds) : .zero
   }
 
+  // MARK: Its size
+
+  private static let selectSize = Statement(nil, "SELECT pg_database_size(current_database())")
+
+  static func databaseSize(on lane: ConnectionLane) async throws(PostgresError) -> UInt64 {
+    try await lane.run([StatementCall(selectSize)], isQuestion: true)[0].only { row in UInt64(max(0, row.integer())) }
+  }
+
   // MARK: Its clients
 
   /// More machines than one database has.

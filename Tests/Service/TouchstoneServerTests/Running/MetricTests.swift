@@ -49,7 +49,8 @@ struct MetricTests {
   /// configurations name, and those that a reload sets.
   private static let absent: Set<MetricFamily> = [
     .storeConnections, .storeTransactions, .auditUnsealed, .clockOffset, .handshakes, .certificateExpiry,
-    .archiveSuccess, .trustDataWritten, .reloadSuccess, .logLinesDropped, .spansExported, .spansDropped, .tracesLimited,
+    .archiveSuccess, .archiveSize, .trustDataWritten, .reloadSuccess, .logLinesDropped, .spansExported, .spansDropped,
+    .tracesLimited,
   ]
   /// The first sweep comes after five seconds.
   private static let late: Set<MetricFamily> = [.auditSequence, .sweepSuccess]
@@ -59,6 +60,7 @@ struct MetricTests {
     try await TestProcess.run { process, _ in
       await Self.call(process)
       _ = try await process.untilNumber("touchstone_audit_log_verified_timestamp_seconds")
+      _ = try await process.untilNumber("touchstone_store_size_bytes")
       let text = process.metrics()
       for family in MetricFamilies.all where !Self.late.contains(family) {
         let isThere = text.contains("# TYPE \(family.name) \(family.typeName)\n\(family.name)")

@@ -1,0 +1,81 @@
+// Measures regularly how much room the records and the archive take, and how much their disks have left.
+
+internal import DispatchRPC
+internal import Synchronization
+internal import TouchstoneMetrics
+internal import TouchstoneStore
+
+/// Reads on a queue of its own, because a file system on a network may take long to answer. A scrape shows the latest
+/// reading.
+final class CapacityWatching: Sendable {
+  typealias DatabaseSize = @Sendable (@escaping @Sendable (Result<UInt64, StoreError>) -> Void) -> Void
+
+  private static let interval = Duration.seconds(60)
+  /// An older reading is not shown: a disk or a database that no longer answers has no known size.
+  static let validity = Duration.seconds(5 * 60)
+
+  private struct Reading {
+    var samples: [MetricFamily: [MetricSample]] = [:]
+    var time = MonotonicTime(nanoseconds: 0)
+  }
+
+  private let data: String?
+  private let archive: String?
+  private let databaseSize: DatabaseSize?
+  private let clock: @Sendable () -> MonotonicTime
+  private let files = Mutex(Reading())
+  private let database = Mutex(Reading())
+  private let repeating = Repeating(every: interval, label: "capacity-watcher")
+
+  /// - Parameters:
+  ///   - data: the data directory, if it has the records.
+  ///   - databaseSize: the size of a database on a server.
+  init(
+    data: String?, archive: String?, databaseSize: DatabaseSize?,
+    clock: @escaping @Sendable () -> MonotonicTime = { .now() }
+  ) {
+    (self.data, self.archive, self.databaseSize, self.clock) = (data, archive, databaseSize, clock)
+    repeating.begin(atOnce: true) { [weak self] in self?.measure() }
+  }
+
+  func cancel() {
+    repeating.cancel()
+  }
+
+  func samples(of family: MetricFamily) -> [MetricSample] {
+    let now = clock()
+    let readings = [files.withLock { $0 }, database.withLock { $0 }]
+    return readings.filter { now - $0.time <= Self.validity }.flatMap { $0.samples[family] ?? [] }
+  }
+
+  private func measure() {
+    var samples: [MetricFamily: [MetricSample]] = [:]
+    for directory in (data == archive ? [data] : [data, archive]).compactMap(\.self) {
+      guard let space = FileSystemReading.space(at: directory) else { continue }
+      samples[.filesystemAvailable, default: []].append(MetricSample(Double(space.available), directory))
+      samples[.filesystemSize, default: []].append(MetricSample(Double(space.size), directory))
+    }
+    samples[.storeSize] = data.flatMap(FileSystemReading.size(of:))
+    samples[.archiveSize] = archive.flatMap(FileSystemReading.size(of:))
+    files.withLock { $0 = Reading(samples: samples, time: clock()) }
+    databaseSize? { [weak self] result in
+      guard let self, case .success(let bytes) = result else { return }
+      database.withLock { $0 = Reading(samples: [.storeSize: [MetricSample(Double(bytes))]], time: clock()) }
+    }
+  }
+}
+
+extension FileSystemReading {
+  fileprivate static func size(of directory: String) -> [MetricSample]? {
+    bytes(in: directory).map { [MetricSample(Double($0))] }
+  }
+}
+
+extension CapacityWatching {
+  convenience init(_ configuration: ProcessConfiguration, on store: any Store) {
+    var (data, databaseSize): (String?, DatabaseSize?) = (nil, nil)
+    if case .sqlite(let directory) = configuration.storeLocation { data = directory }
+    if let store = store as? any ServerStore { databaseSize = { store.databaseSize(completion: $0) } }
+    self.init(data: data, archive: configuration.retention?.archive, databaseSize: databaseSize)
+  }
+}
