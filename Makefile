@@ -362,7 +362,7 @@ lint: ## Check the format of the Swift sources
 
 .PHONY: lint-scripts
 lint-scripts: $(python_environment)/linters ## Check the shell scripts and the Dockerfile
-	git ls-files | xargs awk 'FNR == 1 && /^#!.*sh$$/ { print FILENAME } { nextfile }' | xargs $(python_environment)/bin/shellcheck --severity warning
+	git ls-files | xargs awk 'FNR == 1 && /^#!.*sh$$|^# shellcheck shell=/ { print FILENAME } { nextfile }' | xargs $(python_environment)/bin/shellcheck --severity warning
 	$(python_environment)/bin/hadolint deploy/Dockerfile
 
 .PHONY: deps

@@ -59,6 +59,18 @@ def phone(caller):
 
 
 @pytest.fixture
+def url(served):
+    """The address of HTTP of the service that a module's tests share."""
+    return served.urls[0]
+
+
+@pytest.fixture
+def shop(served):
+    """A relying service of it, with an application of its own. Where it is the `caller`, it binds the `phone`."""
+    return new_caller(served)
+
+
+@pytest.fixture
 def public_directory():
     """One that other users reach; pytest's own are private."""
     with tempfile.TemporaryDirectory(prefix="touchstone-") as name:

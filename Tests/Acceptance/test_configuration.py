@@ -12,6 +12,7 @@ import pytest
 
 from support.caller import COFFEE, new_caller
 from support.configuration import BAD_CONFIGURATION, check_complaints, write
+from support.pages import blocks_of
 from support.phone import Phone
 from support.server import Server, run, run_to_end
 from support.stubs import evaluation_pb2
@@ -91,7 +92,7 @@ def test_the_example_is_right_and_its_policies_are_listed(tmp_path):
 
 
 def test_the_example_of_the_page_is_right(tmp_path):
-    block = POLICIES.read_text().split("```yaml\n")[1].split("```")[0]
+    block = blocks_of(POLICIES, "yaml")[0]
     checked = run("check-config", write(tmp_path / "touchstone.yaml", block))
     assert (checked.returncode, checked.stderr) == (0, "")
     assert checked.stdout.splitlines()[-1].split() == ["high_value", "payment", "biometry,", "device_owner"]

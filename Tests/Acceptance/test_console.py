@@ -41,20 +41,8 @@ def served(tmp_path_factory):
 
 
 @pytest.fixture
-def url(served):
-    return served.urls[0]
-
-
-@pytest.fixture
-def shop(served):
-    return new_caller(served)
-
-
-@pytest.fixture
-def phone(shop):
-    phone = Phone()
-    shop.bind(phone)
-    return phone
+def caller(shop):
+    return shop
 
 
 def lock(shop, phone):

@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 from support.caller import new_caller
 from support.certificates import Authority
 from support.configuration import BAD_CONFIGURATION, write
+from support.pages import blocks_of
 from support.phone import Phone
 from support.server import run, run_to_end
 
@@ -180,8 +181,8 @@ def test_the_schema_is_one_and_accepts_what_is_shipped(schema, tmp_path):
     assert len(EXAMPLES) >= 5
     blocks = []
     for page in ("ATTESTATION.md", "POLICIES.md"):
-        for text in (ROOT / "docs" / page).read_text().split("```yaml\n")[1:]:
-            blocks.append(write(tmp_path / f"{len(blocks)}.yaml", text.split("```")[0]))
+        for block in blocks_of(ROOT / "docs" / page, "yaml"):
+            blocks.append(write(tmp_path / f"{len(blocks)}.yaml", block))
     assert len(blocks) >= 4
     is_accepted, output = check(schema, *EXAMPLES, *blocks)
     assert is_accepted, output

@@ -10,7 +10,7 @@ import pytest
 
 from support.apple import client_data_of_attempt, client_data_of_binding, posture_bytes
 from support.caller import COFFEE
-from support.phone import Phone
+from support.phone import Phone, raw_signature, with_high_s
 from support.stubs import PROTOS, bindings_pb2, evaluation_pb2, types_pb2
 
 VECTORS = json.loads((PROTOS.parent / "Tests" / "Vectors" / "signing.json").read_text(encoding="utf-8"))
@@ -94,6 +94,59 @@ def test_vectors_of_what_an_app_vouches_for_in_an_attempt(vector):
     key = evaluation_pb2.KeyProof(**signatures)
     data = client_data_of_attempt(bytes.fromhex(vector["signing_input"]), key, posture(vector))
     assert (data.hex(), hashlib.sha256(data).hexdigest()) == (vector["client_data"], vector["client_data_hash"])
+
+
+# The decoder, by which the tests below read what the service writes
+
+
+def kit_cases(name, **fields):
+    cases = json.loads((PROTOS.parent / "Tests" / "Vectors" / "kit" / f"{name}.json").read_text(encoding="utf-8"))["cases"]
+    return [pytest.param(case, id=case["name"]) for case in cases if fields.items() <= case.items()]
+
+
+def from_base64url(text):
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+@pytest.mark.parametrize("case", [case for case in kit_cases("signing_inputs") if "expect" in case.values[0]])
+def test_the_kits_vectors_are_taken_apart(case):
+    tag, challenge, application, *names = decoded(from_base64url(case["signing_input"]))
+    expected = case["expect"]
+    assert tag.decode() == f"touchstone {case['kind']} v1"
+    assert (challenge, application.decode()) == (from_base64url(expected["challenge"]), expected["application_id"])
+    if case["kind"] == "binding":
+        assert [name.decode() for name in names] == [expected["profile_id"], expected["device_id"]]
+        return
+    binding, policy, purpose, transaction = names
+    assert (binding.decode(), policy.decode()) == (expected["binding_id"], expected["policy"])
+    assert purpose == PURPOSES[expected["purpose"]]
+    if shown := case.get("shown"):
+        assert transaction == transaction_bytes(**shown)
+        assert hashlib.sha256(transaction).digest() == from_base64url(expected["transaction_sha256"])
+    else:
+        assert transaction == b""
+
+
+# The phone of these tests, beside the kits
+
+
+def test_the_phones_posture_is_the_kits():
+    (case,) = (case.values[0] for case in kit_cases("postures") if case.values[0]["name"] == "Touch ID")
+    expected = {**case["expect"], "domain_state": from_base64url(case["expect"]["domain_state"])}
+    phone = Phone(model=case["model"])
+    phone.domain_state = expected["domain_state"]
+    assert phone.posture() == DevicePosture(**expected)
+
+
+def test_the_phones_signatures_have_the_kits_forms():
+    cases = {case.values[0]["name"]: case.values[0] for case in kit_cases("signatures", algorithm="P256")}
+    der, high = cases["DER, as SecKeyCreateSignature returns it"], cases["the larger s in DER"]
+    for case in (der, high):
+        assert raw_signature(from_base64url(case["signature"])) == from_base64url(case["expect"]["raw"])
+    assert with_high_s(from_base64url(der["signature"])) == from_base64url(high["signature"])
+
+
+# What the service gives to a phone
 
 
 def test_an_app_takes_a_bindings_signing_input_apart(caller):

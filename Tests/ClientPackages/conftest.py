@@ -84,9 +84,3 @@ def shop(tmp_path_factory):
     shop = Shop(tmp_path_factory.mktemp("shop"))
     yield shop
     shop.server.close()
-
-
-def code_of(readme, language):
-    """The first block of the language in a README."""
-    text = readme.read_text(encoding="utf-8")
-    return text.split(f"```{language}\n", 1)[1].split("```", 1)[0]

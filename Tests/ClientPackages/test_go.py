@@ -5,7 +5,8 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import PACKAGES, PROGRAM_SECONDS, ROOT, code_of
+from conftest import PACKAGES, PROGRAM_SECONDS, ROOT
+from support.pages import blocks_of
 from go_modules import ModuleProxy
 
 MODULE = "touchstone.example.org/touchstone"
@@ -141,7 +142,7 @@ def test_it_is_formatted():
 
 
 def test_the_login_of_its_readme_runs(shop, go, tmp_path):
-    login = code_of(SOURCES / "README.md", "go")
+    login = blocks_of(SOURCES / "README.md", "go")[0]
     assert len(login.strip().splitlines()) <= 15
     program = go.directory / "login"
     program.mkdir()
@@ -156,7 +157,7 @@ def test_a_users_module_takes_the_archive_as_its_readme_says(shop, go_of_a_user)
     go = go_of_a_user
     (archive,) = PACKAGES.glob("touchstone-client-go-*.tar.gz")
     subprocess.run(["tar", "--extract", "--file", archive], cwd=go.directory, check=True, timeout=60)
-    (go.directory / "main.go").write_text(PROGRAM % code_of(SOURCES / "README.md", "go"))
+    (go.directory / "main.go").write_text(PROGRAM % blocks_of(SOURCES / "README.md", "go")[0])
     go("mod", "init", "shop.example.org/login")
     go("mod", "edit", f"-require={MODULE}@v0.0.0", f"-replace={MODULE}=./{archive.name.removesuffix('.tar.gz')}")
     # Goes on without go-cmp, which only the tests of imported packages need, and which is not fetched.

@@ -7,9 +7,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import PACKAGES, ROOT, code_of
+from conftest import PACKAGES, ROOT
 from support import java
 from support.java import run
+from support.pages import blocks_of
 
 SOURCES = ROOT / "clients/java"
 README = SOURCES / "README.md"
@@ -124,7 +125,7 @@ def test_it_calls_the_service(command, tests, shop):
 
 def played(shop, path, command, folder):
     """The login of the README, compiled and run in a folder that was empty: the token, and the reasons of two refusals."""
-    login = code_of(README, "java")
+    login = blocks_of(README, "java")[0]
     assert len(login.strip().splitlines()) <= 15
     (folder / "Login.java").write_text(PROGRAM % login)
     run("javac", "-classpath", path, "Login.java", cwd=folder)

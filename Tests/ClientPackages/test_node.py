@@ -7,8 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from conftest import PACKAGES, ROOT, code_of
+from conftest import PACKAGES, ROOT
 from support.certificates import Authority
+from support.pages import blocks_of
 from support.server import Server
 
 SOURCES = ROOT / "clients/node"
@@ -83,7 +84,7 @@ def test_its_own_tests_pass():
 
 
 def test_the_login_of_its_readme_runs_from_the_unpacked_archive(shop, package):
-    login = code_of(SOURCES / "README.md", "js")
+    login = blocks_of(SOURCES / "README.md", "js")[0]
     assert len(login.strip().splitlines()) <= 15
     (package / "login.js").write_text(PROGRAM % {"login": login})
     profile, token, refused, fields, unknown, beyond, has_more = shop.play(["node", "login.js"], cwd=package)

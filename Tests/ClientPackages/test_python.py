@@ -7,9 +7,10 @@ from concurrent import futures
 import grpc
 import pytest
 import touchstone
-from conftest import ROOT, code_of
+from conftest import ROOT
 from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2, status_pb2
+from support.pages import blocks_of
 from support.stubs import METHODS, administration_pb2, bindings_pb2, evaluation_pb2
 from support.wheels import installed
 from touchstone import calls
@@ -54,7 +55,7 @@ def old_python(wheel, tmp_path_factory):
 @pytest.mark.parametrize("environment", ["python", "old_python"])
 def test_the_login_of_its_readme_runs_from_the_installed_wheel(shop, request, environment, tmp_path):
     python = request.getfixturevalue(environment)
-    login = code_of(README, "python")
+    login = blocks_of(README, "python")[0]
     assert len(login.strip().splitlines()) <= 15
     program = tmp_path / "program.py"
     program.write_text(PROGRAM.format(login=login))

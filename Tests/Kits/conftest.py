@@ -30,8 +30,3 @@ def web_project(tmp_path_factory):
 @pytest.fixture(scope="session")
 def package(web_project):
     return web_project / "node_modules/touchstone-kit"
-
-
-def blocks_of(page, language):
-    """The code of that language in a page, block by block."""
-    return [block.split("```")[0] for block in page.read_text(encoding="utf-8").split(f"```{language}\n")[1:]]

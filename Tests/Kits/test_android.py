@@ -7,13 +7,14 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import KITS, ROOT, VECTORS, blocks_of
+from conftest import KITS, ROOT, VECTORS
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 from support import java
 from support.android import BIOMETRIC, PACKAGE, PASSWORD, KeyDescription, Maker
 from support.certificates import Authority
 from support.credentials import Key
 from support.java import compiled, run
+from support.pages import blocks_of
 from support.server import Server
 
 KIT = ROOT / "kits/android"

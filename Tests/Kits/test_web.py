@@ -14,10 +14,11 @@ import time
 
 import grpc
 import pytest
-from conftest import ROOT, VECTORS, blocks_of
+from conftest import ROOT, VECTORS
 from google.protobuf import json_format, timestamp_pb2
 from support.browser import CHROMIUM, Browser
 from support.caller import COFFEE, new_caller
+from support.pages import blocks_of
 from support.passkeys import PasskeyCaller
 from support.server import Server
 from support.stubs import bindings_pb2, evaluation_pb2

@@ -3,7 +3,7 @@
 import type * as messages from "./generated/messages.js";
 import type { Methods } from "./generated/methods.js";
 
-/** The messages of the API. One that the service both receives and sends has the suffix Init as it is sent. */
+/** The messages of the API. If the service both receives and sends a message, the form that a program sends has the suffix Init. */
 export type { messages };
 
 export interface TLSOptions {
@@ -18,11 +18,11 @@ export interface TLSOptions {
 }
 
 export interface ClientOptions {
-  /** For each request that has the field, or has it in `filter` or `begin`, and does not set it. */
+  /** The application of each request that names none. */
   applicationId?: string;
   /** The caller's key, as `touchstone callers new-key` printed it. It is never sent to another machine in plaintext. */
   key?: string;
-  /** Without it calls go in plaintext, which the service takes on its own machine alone. */
+  /** Without it, calls go in plaintext, which the service takes on its own machine alone. */
   tls?: TLSOptions;
   /** Milliseconds from a call to its answer, with all retries. Default: 10,000. */
   timeout?: number;
@@ -34,7 +34,7 @@ export interface ClientOptions {
   metadata?: { [name: string]: string };
 }
 
-/** An AbortSignal, of which the client needs no more. */
+/** The part of an AbortSignal that the client needs. */
 export interface Signal {
   readonly aborted: boolean;
   addEventListener(type: "abort", listener: () => void): void;
@@ -68,7 +68,7 @@ export class Client {
   close(): void;
 }
 
-/** Answers as they come, read once by `for await`. Leaving the loop cancels the call. */
+/** A stream of answers, read once by `for await`. Leaving the loop cancels the call. */
 export class Stream<Answer> implements AsyncIterable<Answer> {
   private constructor();
   [Symbol.asyncIterator](): AsyncIterator<Answer>;
@@ -89,11 +89,11 @@ export class TouchstoneError extends Error {
   reason: string;
   /** The data that the reason comes with: "first_sequence" and so on. */
   metadata: { [key: string]: string };
-  /** What is wrong with each wrong field, by its path in the .proto files: "posture.domain_state" (BadRequest). */
+  /** The fault of each wrong field, by its path in the .proto files: "posture.domain_state" (BadRequest). */
   fields: { [path: string]: string };
-  /** When to try again, in milliseconds (RetryInfo). */
+  /** The time to wait before the next try, in milliseconds (RetryInfo). */
   retryAfter?: number;
-  /** Which limit was reached, and whose: "application:shop" (QuotaFailure). */
+  /** The limits that were reached, and whose they are: "application:shop" (QuotaFailure). */
   quotas: string[];
   /** A text for the person, if the refusal concerns them, in the language of the call (LocalizedMessage). */
   text: string;
@@ -109,9 +109,9 @@ export class InvalidArgument extends TouchstoneError {}
 export class FailedPrecondition extends TouchstoneError {}
 /** The object is unknown, or another application's. */
 export class NotFound extends TouchstoneError {}
-/** A place that the audit log does not have: EVENTS_ARCHIVED or BEYOND_LOG_END. */
+/** The audit log does not have the place: EVENTS_ARCHIVED or BEYOND_LOG_END. */
 export class OutOfRange extends TouchstoneError {}
-/** Too many parallel changes of one record. Nothing was done. */
+/** Too many calls changed one record at once. Nothing was done. */
 export class Aborted extends TouchstoneError {}
 /** The service cannot take the call now, or is out of reach. */
 export class Unavailable extends TouchstoneError {}

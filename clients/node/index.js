@@ -7,7 +7,7 @@ const {
   ResourceExhausted, TouchstoneError, Unauthenticated, Unavailable,
 } = require("./lib/errors.js");
 
-// In this form Node finds the names for `import`, too.
+// Node finds the names for `import` in this form alone.
 module.exports = {
   Aborted, Cancelled, Client, DeadlineExceeded, FailedPrecondition, InvalidArgument, NotFound, OutOfRange, PermissionDenied,
   ResourceExhausted, Stream, TouchstoneError, Unauthenticated, Unavailable,

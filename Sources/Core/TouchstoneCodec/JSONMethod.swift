@@ -2,6 +2,8 @@
 package struct JSONMethod: Sendable {
   /// "/package.Service/Method", as on the wire.
   package let path: String
+  /// Strangers may call it.
+  package let isOpen: Bool
   /// Returns the request's bytes. They are decoded next, like those of every other caller, within the same limits.
   package let request: @Sendable (_ json: [UInt8]) throws(DecodingError) -> [UInt8]
   /// Returns the answer's bytes as JSON, in one line. For bytes of our own.
@@ -9,6 +11,7 @@ package struct JSONMethod: Sendable {
 
   init<Request: WireMessage, Response: WireMessage>(_ method: WireMethod<Request, Response>) {
     path = method.path
+    isOpen = method.descriptor.access == .open
     request = { (json) throws(DecodingError) in
       try MessageJSONReader.bytes(of: json, as: Request.layout, limits: .default)
     }

@@ -21,6 +21,8 @@ public struct ServiceEnvironment: Sendable {
   public var verificationThreads: Int
   /// The verifier for the signatures of one pass of an event loop.
   public var signatures = BatchVerifier.fastest
+  /// The executor that verifies costly signatures one by one; `nil`: threads of the service's own.
+  public var costlySignatures: (any SecretExecutor)?
   /// The program's version, which health answers name to callers; `nil`: they do not.
   public var version: String?
   /// The executor that hashes passcodes and gestures, and judges keys' certificates.

@@ -80,7 +80,7 @@ public final class TouchstoneService: Sendable {
     self.access = AccessControl(
       configuration.callers, store: store, environment: environment, meters: meters, logger: logger)
     let workers = VerificationWorkers(
-      cores: environment.verificationThreads, verifier: environment.signatures)
+      cores: environment.verificationThreads, verifier: environment.signatures, apart: environment.costlySignatures)
     let health = Health(store: store, timer: environment.timer, logger: logger)
     self.health = health
     self.version = environment.version

@@ -16,7 +16,7 @@ const MAXIMUM_MILLISECONDS = 99_999_999;
 const MAXIMUM_ATTEMPTS = 3;
 const FIRST_RETRY_MILLISECONDS = 100;
 const LAST_RETRY_MILLISECONDS = 2_000;
-/** Fewer retries while most calls fail (gRFC A6). */
+/** While most calls fail, the client makes fewer retries (gRFC A6). */
 const MAXIMUM_TOKENS = 10;
 const TOKENS_OF_SUCCESS = 0.1;
 
@@ -74,7 +74,7 @@ class Client {
     }
   }
 
-  /** Milliseconds to the next attempt; undefined if there is none. A call that never reached the service has had no effect. */
+  /** Returns the milliseconds to the next attempt, or undefined if there is none. A call that never reached the service had no effect. */
   #retryDelay(method, error, attempt) {
     const isRetryable = error.code === "ABORTED" || (error.code === "UNAVAILABLE" && (method.mayRepeat || error.isUnprocessed));
     if (!isRetryable) return undefined;
@@ -154,7 +154,7 @@ class Client {
     return stream;
   }
 
-  /** The request's bytes. Throws a TypeError for options and fields that cannot be sent. */
+  /** Returns the request's bytes. Throws a TypeError for options and fields that cannot be sent. */
   #encode(method, fields, options) {
     requireKnown(options, CALL_OPTIONS);
     requireHeader("languages", options.languages ?? "");
@@ -183,7 +183,7 @@ class Client {
   }
 }
 
-/** Answers as they come: `for await`, whose end cancels the call. */
+/** A stream of answers for `for await`. Leaving the loop cancels the call. */
 class Stream {
   #method;
   #open;
@@ -219,7 +219,7 @@ class Stream {
         }
       } catch (error) {
         if (this.#isCancelled) return;
-        // What ended the stream says more than that it ended early.
+        // The cause says more than the early end of the stream.
         if (error instanceof TouchstoneError) throw error;
       }
       try {
@@ -236,7 +236,7 @@ class Stream {
 
 // MARK: Requests
 
-/** The fields, with the client's application where the request has none. */
+/** Returns the fields, with the client's application if the request has none. */
 function filled(method, fields, applicationId) {
   const [outer, inner] = method.application;
   if (!applicationId || !outer || fields === null || typeof fields !== "object") return fields;
@@ -255,7 +255,7 @@ function requireMetadata(metadata = {}) {
 
 const RESERVED = new Set(["te", "content-type", "user-agent", "authorization", "accept-language", "connection", "host"]);
 
-/** Node's own error of such a value might quote it, and it may be the key. */
+/** Refuses a value that no header can hold. Node's own error might quote it, and it may be the key. */
 function requireHeader(name, value) {
   if (typeof value !== "string" || !/^[\x20-\x7e]*$/.test(value)) {
     throw new TypeError(`${name} has a line break or another character that no header has`);
@@ -318,7 +318,7 @@ function receiveStatus(stream) {
     stream.on("trailers", (received) => {
       trailers = received;
     });
-    // Told by the code of the reset.
+    // The code of the reset says why.
     stream.on("error", () => {});
     stream.on("close", () => {
       const error = statusError(headers, trailers, stream.rstCode);
@@ -328,7 +328,7 @@ function receiveStatus(stream) {
   });
 }
 
-/** Returns undefined for OK. */
+/** Returns the error of a status, or undefined for OK. */
 function statusError(headers, trailers, resetCode) {
   const status = trailers?.["grpc-status"] !== undefined ? trailers : headers;
   if (status?.["grpc-status"] !== undefined) {
@@ -344,7 +344,7 @@ function statusError(headers, trailers, resetCode) {
     return TouchstoneError.of(CODES_OF_HTTP[headers[":status"]] ?? "UNKNOWN", `HTTP's status is ${headers[":status"]}`);
   }
   const error = TouchstoneError.of("UNAVAILABLE", "the connection ended before the answer");
-  // Such a stream was never begun (RFC 9113 §8.7).
+  // The server did not begin such a stream (RFC 9113 §8.7).
   error.isUnprocessed = resetCode === NGHTTP2_REFUSED_STREAM;
   return error;
 }

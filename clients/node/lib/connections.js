@@ -8,15 +8,15 @@ const net = require("node:net");
 const { TouchstoneError } = require("./errors.js");
 
 const CONNECT_MILLISECONDS = 5_000;
-/** Between attempts to connect to an address that refuses: doubled from the first to the last. */
+/** The waits between attempts to connect to an address that refuses: each is twice the one before, from the first to the last. */
 const FIRST_BACKOFF_MILLISECONDS = 100;
 const LAST_BACKOFF_MILLISECONDS = 10_000;
 /** A connection that answers no ping within this time is dead. */
 const PING_MILLISECONDS = 5_000;
-/** What Node's TLS may take from a caller. Nothing of it switches off that the service's certificate is verified. */
+/** The settings of Node's TLS that a caller may give. None switches off the check of the service's certificate. */
 const TLS_OPTIONS = ["ca", "cert", "key", "passphrase", "servername"];
 
-/** The addresses of "host:port", "dns:///host:port", "ipv4:1.2.3.4:7443,…", "ipv6:[::1]:7443,…", "unix:path", or a list of these. */
+/** Returns the addresses of "host:port", "dns:///host:port", "ipv4:1.2.3.4:7443,…", "ipv6:[::1]:7443,…", "unix:path", or a list of these. */
 function parseTarget(target) {
   if (Array.isArray(target)) return target.flatMap(parseTarget);
   if (typeof target !== "string" || target === "") throw new TypeError("the target must be a text, or a list of texts");
@@ -33,13 +33,13 @@ function parseAddress(text) {
   return { host: found[1] ?? found[2], port: Number(found[3]) };
 }
 
-/** Whether an address leads to this machine alone. */
+/** Returns whether an address leads to this machine alone. */
 function isLocal({ path, host }) {
   if (path !== undefined || host === "localhost" || host === "::1") return true;
   return net.isIPv4(host) && host.startsWith("127.");
 }
 
-/** A connection to one address. It is made again after it was lost. */
+/** A connection to one address. It is made again after a loss. */
 class Connection {
   /** The number of running calls of each session. */
   calls = new WeakMap();
@@ -61,7 +61,7 @@ class Connection {
     return this.session !== undefined;
   }
 
-  /** Resolves when calls can be sent. While the address is left alone after a failure, it rejects at once. */
+  /** Resolves when calls can be sent. After a failure it rejects at once until the next attempt is due. */
   connect() {
     if (this.isReady) return Promise.resolve(this);
     if (this.retryAt > Date.now()) return Promise.reject(this.lastError);
@@ -121,11 +121,11 @@ class Connection {
     this.lastError = error;
     const backoff = Math.min(FIRST_BACKOFF_MILLISECONDS * 2 ** this.failures, LAST_BACKOFF_MILLISECONDS);
     this.failures += 1;
-    // Not all clients at one time.
+    // A random part keeps clients from connecting all at one time.
     this.retryAt = Date.now() + backoff * (0.8 + 0.4 * Math.random());
   }
 
-  /** Opens a stream. Throws if the connection went away just now. */
+  /** Opens a stream. Throws if the connection has just gone away. */
   request(headers) {
     const { session } = this;
     const stream = session.request(headers);
@@ -134,7 +134,7 @@ class Connection {
     return stream;
   }
 
-  /** A program may end while no call is under way, and a session ends without calls if it takes no new ones. */
+  /** Lets the program end while no call is under way, and ends a session that takes no new calls and has none. */
   count(session, change) {
     const calls = (this.calls.get(session) ?? 0) + change;
     this.calls.set(session, calls);
@@ -144,7 +144,7 @@ class Connection {
     else session.destroy();
   }
 
-  /** A call had no answer in time: if the peer is gone without a word, later calls need another connection. */
+  /** Pings the peer after a call had no answer in time: if the peer has vanished, later calls need another connection. */
   test() {
     const { session } = this;
     if (this.pinging || session === undefined || session.destroyed) return;
@@ -185,7 +185,7 @@ class Connections {
     return this.targets.every(isLocal);
   }
 
-  /** A connection that is ready: the next one in turn, or the first of the addresses that answers. */
+  /** Returns a connection that is ready: the next one in turn, or the first of the addresses that answers. */
   async pick() {
     let connections;
     try {
@@ -229,7 +229,7 @@ class Connections {
       if (!this.connections.has(name)) this.connections.set(name, new Connection(address, this.tlsFor(address), onLoss));
       return this.connections.get(name);
     });
-    // Those of addresses that the name has no more end when their calls have.
+    // A connection to an address that the name no longer has ends after its calls.
     for (const [name, connection] of this.connections) {
       if (connections.includes(connection)) continue;
       this.connections.delete(name);
@@ -243,7 +243,7 @@ class Connections {
       this.addresses = (await Promise.all(this.targets.map(resolve))).flat();
       this.isResolved = true;
     } catch (error) {
-      // The addresses of before may still serve.
+      // The earlier addresses may still serve.
       if (this.addresses.length === 0) throw error;
     }
   }
@@ -259,7 +259,7 @@ class Connections {
   }
 }
 
-/** All addresses of a name, which TLS still needs. */
+/** Returns all addresses of a name. TLS still needs the name. */
 async function resolve(target) {
   if (target.path !== undefined || net.isIP(target.host)) return [target];
   const found = await dns.lookup(target.host, { all: true, verbatim: true });

@@ -1,5 +1,5 @@
 "use strict";
-// Why a call failed. A policy's decision is never an error: the answer carries it.
+// The reasons of failed calls. A policy's decision is never an error: the answer carries it.
 
 const details = require("../generated/messages.js");
 
@@ -60,7 +60,7 @@ const BY_CODE = {
 
 const KINDS = ["ErrorInfo", "BadRequest", "RetryInfo", "QuotaFailure", "LocalizedMessage"];
 
-/** The first detail of each kind. Unreadable details are treated as absent: code and message stay. */
+/** Returns the first detail of each kind. Unreadable details are treated as absent: code and message stay. */
 function detailsOf(bytes) {
   const found = {};
   try {

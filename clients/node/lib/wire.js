@@ -99,7 +99,7 @@ class Writer {
     switch (field.kind) {
       case "string":
         if (typeof content !== "string") throw wrong(place, "must be a string");
-        // Half a surrogate pair would become another character without a word.
+        // An encoder would silently replace half a surrogate pair by another character.
         if (/\p{Surrogate}/u.test(content)) throw wrong(place, "has half a surrogate pair");
         return this.bytes(field.number, Buffer.from(content, "utf8"));
       case "bytes":
@@ -126,7 +126,7 @@ class Writer {
     }
   }
 
-  /** As a Timestamp or a Duration. `round`: the nanoseconds of a time before 1970 are positive, those of a negative duration are not. */
+  /** Writes a Timestamp or a Duration. `round`: the nanoseconds of a time before 1970 are positive, those of a negative duration are not. */
   seconds(number, milliseconds, round) {
     const whole = round(milliseconds / 1000);
     const nanoseconds = Math.min(Math.round((milliseconds - whole * 1000) * MILLION), 999_999_999);
@@ -180,7 +180,7 @@ function enumNumber(type, content, place) {
   return BigInt.asUintN(64, BigInt(number));
 }
 
-/** What a message without the field has, too. */
+/** Returns whether a message without the field reads the same. */
 function isDefault(content) {
   return content === "" || content === 0 || content === 0n || content === false || content?.byteLength === 0;
 }
@@ -248,7 +248,7 @@ class Reader {
         case "string":
           return UTF8.decode(bytes);
         case "bytes":
-          // Not a part of the answer's buffer, which would stay with it.
+          // A copy: a part would keep the whole buffer of the answer in memory.
           return Buffer.from(bytes);
         case "message":
           return reader.message(field.type, last);
@@ -261,7 +261,7 @@ class Reader {
     });
   }
 
-  /** Reads what has a length by `read`, and goes on behind it. */
+  /** Reads a field with a length by `read`, and goes on behind it. */
   inner(end, read) {
     const last = this.end(end);
     const value = read(this, last);
@@ -336,7 +336,7 @@ function scalar(field, value) {
   }
 }
 
-/** The value of a field that a message does not have. */
+/** Returns the value of a field that a message does not have. */
 function absent(field) {
   if (field.isMap) return {};
   if (field.isRepeated) return [];

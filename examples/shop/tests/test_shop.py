@@ -186,6 +186,17 @@ def test_recovery_ends_what_logged_in_before(page, shop):
     assert "That is wrong" in page.text
     page.fill(email=EMAIL, password="battery staple")
     assert "your password alone" in page.text
+    # The owner goes on as before, with a new passkey.
+    page.press("[data-action=register]")
+    assert page.text.count("Browser (passkey)") == 1
+    log_out(page)
+    page.touch(False)
+    page.open("/login")
+    page.browser.run("document.querySelector('[data-action=login]').click()")
+    page.browser.load(lambda: page.touch(True))
+    page.press("[value=coffee]")
+    page.press("[data-action=pay]")
+    assert "Paid (pop" in page.text
 
 
 def test_the_app_enables_logs_in_pays_and_changes_a_finger(page, shop):

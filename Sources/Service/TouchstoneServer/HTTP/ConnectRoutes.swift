@@ -16,6 +16,9 @@ struct ConnectRoutes: Sendable {
   /// The largest message, if it is one field of bytes in Base64, and a tenth for names.
   static let maximumBodyBytes = DecodingLimits.default.maximumBytes * 3 / 2
 
+  /// The largest message of a method that is open to strangers: health's, which names one service.
+  static let maximumOpenBodyBytes = 4 << 10
+
   let service: TouchstoneService
   /// The address's own, with an index among the service's.
   let loop: EventLoop
@@ -31,7 +34,6 @@ struct ConnectRoutes: Sendable {
   func add(to router: inout HTTPRouter) {
     let methods = service.methods
     let unary = Dictionary(uniqueKeysWithValues: JSONMethod.all.map { ($0.path, $0) })
-    let tooLarge = ConnectError(code: .resourceExhausted, message: "the body may have \(Self.maximumBodyBytes) bytes")
     for (place, path) in methods.paths.enumerated() {
       guard let method = unary[path] else {
         // Clients of Connect send streams with another type, too.
@@ -39,9 +41,11 @@ struct ConnectRoutes: Sendable {
         router.add("POST", path, maximumBodyBytes: Self.maximumBodyBytes) { $1.answer(refusal.response) }
         continue
       }
+      let limit = Self.maximumBodyBytes(of: method)
+      let tooLarge = ConnectError(code: .resourceExhausted, message: "the body may have \(limit) bytes")
       // Connect's client in Go sends an empty message in chunks.
       router.add(
-        "POST", path, maximumBodyBytes: Self.maximumBodyBytes, takesChunks: true, tooLarge: tooLarge.response
+        "POST", path, maximumBodyBytes: limit, takesChunks: true, tooLarge: tooLarge.response
       ) { request, exchange in
         serve(request, exchange, method, at: place, in: methods)
       }
@@ -61,21 +65,20 @@ struct ConnectRoutes: Sendable {
     } catch {
       return exchange.answer(error.response)
     }
-    let refusal = refusal(of: method)
-    // The service refuses an unknown caller before it says what is wrong with the request, so it gets one in any case.
-    let (message, fault) = refusal == nil ? message(of: request.body, head, method) : ([], nil)
-    let call = ConnectCall(request, exchange, method, head.form, fault, at: place, for: self)
-    if let refusal { return call.fail(refusal) }
+    let call = ConnectCall(request, exchange, method, head.form, at: place, for: self)
+    if let refusal = refusal(of: method) { return call.fail(refusal) }
+    // Before the message is inflated and read, which would cost this event loop far more than the refusal.
+    guard service.admits(call) else { return }
     if let timeout = head.timeout { call.end(at: loop.now.advanced(by: timeout)) }
     // The address's event loop verifies signatures at the end of its round (`HTTPService`).
-    message.withUnsafeBytes { methods.dispatch(call, $0) }
+    message(of: request.body, head, method, call).withUnsafeBytes { methods.dispatch(call, $0) }
   }
 
   /// Why no call of the method can be served now.
   private func refusal(of method: JSONMethod) -> RPCError? {
     if service.isDraining { return TouchstoneService.drainingError }
     // Health is told in any case, as over gRPC: it is read from memory.
-    guard method.path.hasPrefix("/grpc.health.v1.Health/") || running.count < Self.maximumRunningCalls else {
+    guard method.isOpen || running.count < Self.maximumRunningCalls else {
       return TouchstoneService.overloadError
     }
     return nil
@@ -84,28 +87,34 @@ struct ConnectRoutes: Sendable {
   /// The bytes of no message: no field has the number 0.
   private static let unreadableMessage: [UInt8] = [0]
 
+  /// Returns an unreadable message for a body with a fault, which the call then names.
   private func message(
-    of body: [UInt8], _ head: ConnectCallHead, _ method: JSONMethod
-  ) -> ([UInt8], DecodingError?) {
+    of body: [UInt8], _ head: ConnectCallHead, _ method: JSONMethod, _ call: ConnectCall
+  ) -> [UInt8] {
     do throws(DecodingError) {
-      let body = head.isCompressed ? try inflated(body) : body
-      return (head.form == .json ? try method.request(body) : body, nil)
+      let body = head.isCompressed ? try inflated(body, limit: Self.maximumBodyBytes(of: method)) : body
+      return head.form == .json ? try method.request(body) : body
     } catch {
-      return (Self.unreadableMessage, error)
+      call.messageIsUnreadable(error)
+      return Self.unreadableMessage
     }
   }
 
-  private func inflated(_ body: [UInt8]) throws(DecodingError) -> [UInt8] {
+  private func inflated(_ body: [UInt8], limit: Int) throws(DecodingError) -> [UInt8] {
     do throws(Gzip.Fault) {
-      return try gzip.value.inflate(body, limit: Self.maximumBodyBytes)
+      return try gzip.value.inflate(body, limit: limit)
     } catch {
       switch error {
       case .malformed: throw DecodingError(code: .malformed, field: "", reason: "is not gzip")
       case .tooLarge:
         throw DecodingError(
-          code: .outOfBudget, field: "", reason: "has more than \(Self.maximumBodyBytes) bytes when it is inflated")
+          code: .outOfBudget, field: "", reason: "has more than \(limit) bytes when it is inflated")
       }
     }
+  }
+
+  private static func maximumBodyBytes(of method: JSONMethod) -> Int {
+    method.isOpen ? maximumOpenBodyBytes : maximumBodyBytes
   }
 }
 
@@ -137,7 +146,7 @@ private final class ConnectCall: IncomingCall {
   private let method: JSONMethod
   private let form: ConnectCallHead.MessageForm
   /// Why the service gets an unreadable message.
-  private let fault: DecodingError?
+  private let fault = Mutex<DecodingError?>(nil)
   private let measures: CallMeasures
   private let running: RunningCalls
   /// It is in a queue with bounds of its own, and not among those that run.
@@ -146,7 +155,7 @@ private final class ConnectCall: IncomingCall {
   /// On the event loop only.
   init(
     _ request: HTTPRequest, _ exchange: HTTPExchange, _ method: JSONMethod, _ form: ConnectCallHead.MessageForm,
-    _ fault: DecodingError?, at place: Int, for routes: ConnectRoutes
+    at place: Int, for routes: ConnectRoutes
   ) {
     path = method.path
     loop = routes.loop
@@ -156,7 +165,6 @@ private final class ConnectCall: IncomingCall {
     self.exchange = exchange
     self.method = method
     self.form = form
-    self.fault = fault
     measures = CallMeasures(routes.meters, of: place, receivedBytes: request.body.count)
     running = routes.running
     running.began()
@@ -173,6 +181,10 @@ private final class ConnectCall: IncomingCall {
   func metadata(_ name: String) -> String? {
     let values = head.fields.values(of: name)
     return values.isEmpty ? nil : values.joined(separator: ", ")
+  }
+
+  func messageIsUnreadable(_ error: DecodingError) {
+    fault.withLock { $0 = error }
   }
 
   func admitted(of caller: String) {
@@ -204,7 +216,7 @@ private final class ConnectCall: IncomingCall {
   }
 
   func fail(_ error: RPCError) {
-    let told = error.code == .invalidArgument ? fault.map(TouchstoneService.error) ?? error : error
+    let told = error.code == .invalidArgument ? fault.withLock { $0 }.map(TouchstoneService.error) ?? error : error
     exchange.answer { [measures] in measures.ended(told.code, ConnectError(told).response) }
   }
 

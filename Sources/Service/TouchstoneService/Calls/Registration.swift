@@ -52,6 +52,14 @@ private struct Admission<Request: WireMessage, Response: WireMessage>: Sendable 
 }
 
 extension TouchstoneService {
+  /// Checks the caller of a unary call and its grant for the method, as `MethodTable.dispatch` does again, for a
+  /// transport whose messages cost much to read. False: the call was refused. Must be called on the call's event loop.
+  public func admits(_ call: some IncomingCall) -> Bool {
+    let number = MethodDescriptor.number(of: call.path)
+    if let number, MethodDescriptor.all[number].access == .open { return true }
+    return access.admit(call, to: number, contexts[call.loop.index]) != nil
+  }
+
   /// Registers a unary method. `handler` is a task on the call's event loop. Its value is the answer, and the call is
   /// refused with what it throws.
   func register<Request: WireMessage, Response: WireMessage>(

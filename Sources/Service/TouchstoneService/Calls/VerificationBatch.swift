@@ -50,10 +50,13 @@ final class VerificationWorkers: Sendable {
   /// The number of threads that are verifying.
   private let running = Atomic<Int>(0)
   private let queue = DispatchQueue(label: "touchstone.verification", attributes: .concurrent)
+  private let apart: (any SecretExecutor)?
 
-  init(cores: Int, verifier: BatchVerifier) {
+  /// - Parameter apart: runs `ApartCheck`s; `nil`: threads beside the event loops.
+  init(cores: Int, verifier: BatchVerifier, apart: (any SecretExecutor)? = nil) {
     self.cores = cores
     self.verifier = verifier
+    self.apart = apart
   }
 
   func verify(_ checks: [SignatureCheck], _ completions: [VerificationBatch.Completion], on loop: some CallLoop) {
@@ -79,10 +82,11 @@ final class VerificationWorkers: Sendable {
   func run(
     _ check: ApartCheck, on loop: any CallLoop, completion: @escaping VerificationBatch.Completion
   ) {
-    queue.async {
+    let verify: @Sendable () -> Void = {
       let isValid = check.isValid
       loop.execute { completion(isValid) }
     }
+    if let apart { apart.run(verify) } else { queue.async(execute: verify) }
   }
 
   /// Reserves at least the caller's own thread, and more if cores are idle.

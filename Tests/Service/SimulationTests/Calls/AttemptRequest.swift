@@ -147,13 +147,17 @@ extension V1.SubmitAttemptRequest: Request {
       && moment.changeSet.raises(counterOf: binding.bindingID, to: vouching.counter)
   }
 
-  /// By this binding's key of this factor, over this evaluation's very input.
+  /// By this binding's key of this factor, over this evaluation's very input, in a form that the application takes, and
+  /// of a kind that the policy takes.
   private func isSigned(
     _ proof: V1.KeyProof, by binding: BindingRecord, _ opened: OpenedEvaluation, _ moment: Moment
   ) -> Bool {
-    guard let key = binding.key(for: proof.factor) else { return false }
+    guard let key = binding.key(for: proof.factor), key.kind == .p256 || moment.world.plan.takesRSA(opened.policy),
+      proof.signatureForm.isTaken(in: applicationID)
+    else { return false }
     return moment.world.ledger.isSigned(
-      opened.signingInput, proof.signature, proof.mlDsa65Signature, by: key.publicKey, and: key.mlDSA65PublicKey ?? [])
+      proof.signatureForm.bytes(of: opened.signingInput), proof.signature, proof.mlDsa65Signature, by: key.publicKey,
+      and: key.mlDSA65PublicKey ?? [])
   }
 
   /// The device is not locked, its fingers are shown to be those of the binding, and its person permits it (R17, R25,
@@ -340,6 +344,12 @@ extension EvaluationPolicy {
   /// Whether what fingers unlock serves only where the phone shows the binding's domain state (R25, R27).
   func mustBeUnchanged(_ binding: BindingRecord) -> Bool {
     requiresDomainState || purpose == .payment || binding.baseline != nil
+  }
+}
+
+extension V1.SignatureForm {
+  func isTaken(in applicationID: String) -> Bool {
+    self == .raw || self == .unspecified || Identifier.areEqual(applicationID, Names.provenApplication)
   }
 }
 

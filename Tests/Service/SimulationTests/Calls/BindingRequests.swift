@@ -89,6 +89,9 @@ extension V1.CompleteBindingRequest: Request {
       && record.baseline?.domainState ?? [] == posture?.domainState ?? []
   }
 
+  /// X9.63, uncompressed.
+  private static let pointBytes = 65
+
   /// Each key signed this very ticket, and only a genuine app vouches for it: attackers alone send certificates here. A
   /// ProfileTouchID needs no proof, and is nobody else's. A passkey was made for this very ticket.
   private func isProven(_ record: BindingRecord, _ handed: HandedTicket, _ moment: Moment) -> Bool {
@@ -97,9 +100,12 @@ extension V1.CompleteBindingRequest: Request {
       return recorded.map(\.publicKey) == keys.map(\.publicKey)
         && recorded.map { Int32($0.protection.rawValue) } == keys.map(\.protection.rawValue)
         && recorded.map { $0.mlDSA65PublicKey ?? [] } == keys.map(\.mlDsa65PublicKey)
+        && recorded.map { $0.kind == .rsa } == keys.map { $0.publicKey.count > Self.pointBytes }
         && keys.allSatisfy { key in
-          moment.world.ledger.isSigned(
-            handed.signingInput, key.signature, key.mlDsa65Signature, by: key.publicKey, and: key.mlDsa65PublicKey)
+          key.signatureForm.isTaken(in: applicationID)
+            && moment.world.ledger.isSigned(
+              key.signatureForm.bytes(of: handed.signingInput), key.signature, key.mlDsa65Signature, by: key.publicKey,
+              and: key.mlDsa65PublicKey)
         }
         && (appAttest.map { isVouched(by: $0, record, handed, moment) } ?? isBare(record, moment))
     case .profileTouchID(let digest):

@@ -81,6 +81,7 @@ struct UndisturbedAttempt {
   private func expectation(of proof: V1.KeyProof, _ standing: EvaluationStanding) -> Expectation? {
     guard proof.factor == .biometry, let binding, let key = binding.key(for: .biometry),
       opened.policy.factors.contains(.biometry), key.meets(opened.policy.requiredKeyProtection),
+      key.kind == .p256 || world.plan.takesRSA(opened.policy),
       before.profile(binding.applicationID, binding.profileID).settings.isBiometryEnabled,
       binding.baseline?.domainState == request.posture?.domainState
     else { return nil }
@@ -89,7 +90,8 @@ struct UndisturbedAttempt {
     let budget = opened.policy.attemptsPerEvaluation
     guard !device.isLockedOut, device.consecutiveFailures < limit, standing.failures < budget else { return nil }
     let isRight = world.ledger.isSigned(
-      opened.signingInput, proof.signature, proof.mlDsa65Signature, by: key.publicKey, and: key.mlDSA65PublicKey ?? [])
+      proof.signatureForm.bytes(of: opened.signingInput), proof.signature, proof.mlDsa65Signature, by: key.publicKey,
+      and: key.mlDSA65PublicKey ?? [])
     if isRight {
       return Expectation(outcome: .succeeded, attemptsLeft: 0)
     }

@@ -51,8 +51,11 @@ struct UndisturbedOffer {
     world.require(profile.settings.isBiometryEnabled, "R17", "biometrics are offered that are off")
   }
 
-  // R25, R27
+  // R25, R27, R31
   private func checkKeys(_ factors: [V1.Factor]) {
+    for factor in factors where binding.key(for: factor)?.kind == .rsa {
+      world.require(world.plan.takesRSA(policy), "R31", "an RSA key is offered where the policy requires P-256")
+    }
     guard policy.mustBeUnchanged(binding), verdict != .unchanged else { return }
     world.require(!factors.contains(.biometry), "R25", "fingers are offered that are not shown to be the same")
     guard factors.contains(.deviceOwner) else { return }

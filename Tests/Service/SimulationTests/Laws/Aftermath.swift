@@ -10,7 +10,7 @@ final class Aftermath {
   private let phone: Phone
   private let applicationID: String
   private let profileID: String
-  private let strangersKey: SoftwareKey
+  private let strangersKey: PhonesKey
   private var chance: Chance { world.chance }
 
   init(world: World, people: People) {
@@ -57,7 +57,10 @@ final class Aftermath {
     guard let response = world.ask(request) else { return nil }
     var credential = Credential(
       applicationID: applicationID, profileID: profileID, bindingID: "",
-      keys: [GuardedKey(key: people.keys.take(), protection: .biometryCurrentSet)])
+      keys: [
+        GuardedKey(
+          key: chance.happens(20) ? people.keys.takeRSA() : people.keys.take(), protection: .biometryCurrentSet)
+      ])
     let enrolment = Enrolment(phone: phone, request: request, response: response)
     var completion = people.completion(of: enrolment, by: credential, replaceExisting: true)
     if people.isVouchedNext(in: applicationID) {
@@ -110,7 +113,7 @@ final class Aftermath {
     world.ask(people.attemptRequest(attempt, to: prompt))
   }
 
-  private func signature(_ prompt: Prompt, by key: SoftwareKey) -> V1.SubmitAttemptRequest.Attempt {
+  private func signature(_ prompt: Prompt, by key: PhonesKey) -> V1.SubmitAttemptRequest.Attempt {
     .key(V1.KeyProof(signature: people.sign(prompt.response.signingInput, with: key), factor: .biometry))
   }
 

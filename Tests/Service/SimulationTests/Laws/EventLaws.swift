@@ -26,12 +26,14 @@ enum EventLaws {
     }
     for detail in event.details {
       world.require(
-        isHarmless(detail, changeSet, world) || causes.contains { $0.isGarbled && $0.explains(detail) }, "R41",
+        isHarmless(detail, changeSet, causes, world) || causes.contains { $0.isGarbled && $0.explains(detail) }, "R41",
         "an event of \(event.kind) says \(detail.key)=\(detail.value)")
     }
   }
 
-  private static func isHarmless(_ detail: EventDetail, _ changeSet: ChangeSet, _ world: World) -> Bool {
+  private static func isHarmless(
+    _ detail: EventDetail, _ changeSet: ChangeSet, _ causes: [Call], _ world: World
+  ) -> Bool {
     switch detail.key {
     case "policy": detail.value.isEmpty || world.plan.policies.contains { $0.name == detail.value }
     case "factor", "preferred": factors.contains(detail.value)
@@ -42,6 +44,7 @@ enum EventLaws {
     case "counted": detail.value == "yes" || detail.value == "no"
     case "reason": isWord(detail.value)
     case "stated_reason": detail.value == Names.reason
+    case "signature_form": detail.value == "base64url_text" && causes.contains(where: \.signsText)
     case "la_error": Int32(detail.value) != nil
     case "transaction": People.transactionDigests.contains(detail.value)
     case "token_id": world.ledger.isTokenID(detail.value) || changeSet.puts(tokenID: detail.value)
@@ -71,6 +74,15 @@ extension Call {
   fileprivate func explains(_ detail: EventDetail) -> Bool {
     let transaction = (request as? V1.BeginEvaluationRequest)?.transaction
     return mentions(detail.value) || transaction.map { People.digest(of: $0) == detail.value } == true
+  }
+
+  fileprivate var signsText: Bool {
+    switch request {
+    case let request as V1.CompleteBindingRequest: request.keys.contains { $0.signatureForm == .base64URLText }
+    case let request as V1.SubmitAttemptRequest:
+      if case .key(let proof) = request.attempt { proof.signatureForm == .base64URLText } else { false }
+    default: false
+    }
   }
 
   fileprivate func mentions(_ text: String) -> Bool {

@@ -71,7 +71,7 @@ final class Ledger {
 
   // MARK: Proofs
 
-  /// - Parameter publicKey: on P-256, or of ML-DSA-65.
+  /// - Parameter publicKey: on P-256, of RSA, or of ML-DSA-65.
   func note(signature: [UInt8], by publicKey: [UInt8], over message: [UInt8]) {
     signatures[signature] = Signature(publicKey: publicKey, message: message)
   }
@@ -80,9 +80,9 @@ final class Ledger {
 
   /// Over this very message, by a key, and by its other half if it is hybrid; by nothing else beside it (R48).
   func isSigned(
-    _ message: [UInt8], _ p256: [UInt8], _ otherHalf: [UInt8], by publicKey: [UInt8], and otherKey: [UInt8]
+    _ message: [UInt8], _ signature: [UInt8], _ otherHalf: [UInt8], by publicKey: [UInt8], and otherKey: [UInt8]
   ) -> Bool {
-    guard let one = signatures[p256], one.publicKey == publicKey, one.message == message else { return false }
+    guard let one = signatures[signature], one.publicKey == publicKey, one.message == message else { return false }
     guard !otherKey.isEmpty else { return otherHalf.isEmpty }
     guard let other = signatures[otherHalf] else { return false }
     return other.publicKey == otherKey && other.message == message

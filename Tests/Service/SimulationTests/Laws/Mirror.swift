@@ -15,7 +15,7 @@ final class Mirror {
   private unowned let world: World
   private unowned let people: People
   private let applicationID = Names.Mirrored.application
-  private let strangersKey: SoftwareKey
+  private let strangersKey: PhonesKey
   private var chance: Chance { world.chance }
 
   init(world: World, people: People) {

@@ -74,13 +74,13 @@ extension Attacker {
     guard let enrolment = chance.pickAny(enrolments), let other = chance.pickAny(enrolments) else { return }
     let credential = Credential(
       applicationID: enrolment.request.applicationID, profileID: "", bindingID: "",
-      keys: [GuardedKey(key: ownKey, protection: .biometryCurrentSet)])
+      keys: [GuardedKey(key: someKey, protection: .biometryCurrentSet)])
     var request = people.completion(of: enrolment, by: credential, replaceExisting: true)
     let kind = chance.below(6)
     var (told, input) = (request, enrolment.response.signingInput)
     switch kind {
     case 2: input = other.response.signingInput
-    case 3: told.keys[0].publicKey = people.keys.take().publicKeyX963
+    case 3: told.keys[0].publicKey = people.keys.take().publicKey
     case 4: told.posture?.domainState = [1, 2, 3]
     default: break
     }

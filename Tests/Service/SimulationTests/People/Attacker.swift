@@ -9,7 +9,8 @@ import TouchstonePolicy
 final class Attacker {
   unowned let world: World
   unowned let people: People
-  let ownKey: SoftwareKey
+  let ownKey: PhonesKey
+  let ownRSA = KeyPool.strangersRSA
   let ownHybrid: HybridKey
   /// Passkeys that were read out of their authenticators.
   var clones: [Credential] = []
@@ -51,6 +52,9 @@ final class Attacker {
     }
   }
 
+  /// A key of either kind, whatever kind is bound.
+  var someKey: PhonesKey { chance.happens(70) ? ownKey : ownRSA }
+
   var somePrompt: Prompt? { people.somePrompt() }
 
   // MARK: Guessing
@@ -58,7 +62,7 @@ final class Attacker {
   /// A signature by a key that is not bound.
   private func guessKey() {
     guard let prompt = somePrompt else { return }
-    let signature = people.sign(prompt.response.signingInput, with: ownKey)
+    let signature = people.sign(prompt.response.signingInput, with: someKey)
     people.submit(.key(V1.KeyProof(signature: signature, factor: someFactor())), to: prompt)
   }
 
@@ -104,6 +108,9 @@ final class Attacker {
   private func tamper() {
     guard var prompt = somePrompt, let attempt = people.proof(for: prompt) else { return }
     switch attempt {
+    case .key(var proof) where chance.happens(10):
+      proof.signatureForm = proof.signatureForm == .raw ? .base64URLText : .raw
+      people.submit(.key(proof), to: prompt)
     case .key(var proof) where chance.happens(50):
       if proof.mlDsa65Signature.isEmpty || chance.happens(50) {
         flip(&proof.signature)
@@ -199,8 +206,8 @@ final class Attacker {
     else { return }
     let victim = chance.pick(people.phones).credential(in: enrolment.request.applicationID)?.key(for: .biometry)
     let key = V1.HardwareKey(
-      publicKey: (victim ?? ownKey).publicKeyX963, protection: .biometryCurrentSet,
-      signature: people.sign(signed.response.signingInput, with: ownKey))
+      publicKey: (victim ?? someKey).publicKey, protection: .biometryCurrentSet,
+      signature: people.sign(signed.response.signingInput, with: someKey))
     world.send(
       V1.CompleteBindingRequest(
         applicationID: chance.pick(Names.applications), ticket: enrolment.response.ticket, deviceName: "mine",
@@ -218,7 +225,7 @@ final class Attacker {
     guard kind != 1 || input != otherInput else { return }
     let maker = kind == 0 ? World.forger : World.maker
     let made = maker.key(AndroidMaker.KeyDescription(challenge: sha256(kind == 1 ? otherInput : input)))
-    guard let key = kind == 2 ? ownKey : SoftwareKey(scalar: made.scalar) else { return }
+    guard let key = kind == 2 ? someKey : SoftwareKey(scalar: made.scalar).map(PhonesKey.p256) else { return }
     var posture = enrolment.phone.posture(in: enrolment.request.applicationID)
     (posture.platform, posture.domainState) = ("android", [])
     world.send(
@@ -226,7 +233,7 @@ final class Attacker {
         applicationID: enrolment.request.applicationID, ticket: enrolment.response.ticket, deviceName: "mine",
         keys: [
           V1.HardwareKey(
-            publicKey: key.publicKeyX963, protection: .biometryCurrentSet, signature: people.sign(input, with: key),
+            publicKey: key.publicKey, protection: .biometryCurrentSet, signature: people.sign(input, with: key),
             certificateChain: made.chain)
         ], posture: posture, replaceExisting: true))
   }

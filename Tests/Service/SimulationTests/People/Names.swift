@@ -3,7 +3,8 @@
 enum Names {
   /// Two that differ only in their bytes, as do some of the profiles.
   static let applications = ["com.example.café", "com.example.cafe\u{301}"]
-  /// The one that serves passkeys and takes the word of an app, and in some worlds takes no key without it.
+  /// The one that serves passkeys, takes signatures of texts and the word of an app, and in some worlds takes no key
+  /// without it.
   static let provenApplication = applications[0]
   static let appID = "A1B2C3D4E5.org.example.cafe"
   static let profiles = ["alice", "Alice", "am\u{E9}lie", "ame\u{301}lie"]

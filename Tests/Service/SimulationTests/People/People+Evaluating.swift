@@ -10,7 +10,7 @@ extension People {
 
   static let policies = [
     "login", "login", "payment", "payment", "deviceOwnerAuthentication", "deviceOwnerAuthenticationWithBiometrics",
-    "everything", "once",
+    "everything", "once", "points",
   ]
   static let transactions = [
     V1.Transaction(amount: "12.50", currency: "CNY", payee: "Noodle House", reference: "order-1"),
@@ -85,11 +85,11 @@ extension People {
     }
     let factor: V1.Factor = chance.happens(70) ? .biometry : .deviceOwner
     guard let guarded = credential.guardedKey(for: factor) else { return nil }
-    let input = prompt.response.signingInput
+    let (input, form) = (prompt.response.signingInput, form(in: credential.applicationID))
     return .key(
       V1.KeyProof(
-        signature: sign(input, with: guarded.key), factor: factor,
-        mlDsa65Signature: signOtherHalf(input, with: guarded.hybrid)))
+        signature: sign(input, with: guarded.key, form), factor: factor,
+        mlDsa65Signature: signOtherHalf(input, with: guarded.hybrid, form), signatureForm: form))
   }
 
   /// As they remember it; sometimes they do not.

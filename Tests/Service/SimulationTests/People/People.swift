@@ -1,6 +1,5 @@
 // People with phones, and the applications that ask for them: what they do is what they may.
 
-import Crypto
 import SimulatedPhone
 import TouchstoneCodec
 import TouchstonePolicy
@@ -110,17 +109,25 @@ final class People {
   func completion(
     of enrolment: Enrolment, by credential: Credential, replaceExisting: Bool
   ) -> V1.CompleteBindingRequest {
+    let form = form(in: credential.applicationID)
     let keys = credential.keys.map { guarded in
       V1.HardwareKey(
-        publicKey: guarded.key.publicKeyX963, protection: guarded.protection,
-        signature: sign(enrolment.response.signingInput, with: guarded.key),
+        publicKey: guarded.key.publicKey, protection: guarded.protection,
+        signature: sign(enrolment.response.signingInput, with: guarded.key, form),
         mlDsa65PublicKey: guarded.hybrid?.mlDSA65PublicKey ?? [],
-        mlDsa65Signature: signOtherHalf(enrolment.response.signingInput, with: guarded.hybrid))
+        mlDsa65Signature: signOtherHalf(enrolment.response.signingInput, with: guarded.hybrid, form),
+        signatureForm: form)
     }
     return V1.CompleteBindingRequest(
       applicationID: credential.applicationID, ticket: enrolment.response.ticket, deviceName: "a phone", keys: keys,
       profileTouchID: keys.isEmpty ? V1.ProfileTouchID(value: credential.profileTouchID) : nil,
       posture: enrolment.phone.posture(in: credential.applicationID), replaceExisting: replaceExisting)
+  }
+
+  /// The text now and then, where it is taken.
+  func form(in applicationID: String) -> V1.SignatureForm {
+    guard Identifier.areEqual(applicationID, Names.provenApplication) else { return .raw }
+    return chance.happens(30) ? .base64URLText : .raw
   }
 
   /// Hybrid ones now and then: both, or neither.
@@ -132,28 +139,28 @@ final class People {
   }
 
   private func makeKey(_ protection: V1.KeyProtection, _ isHybrid: Bool) -> GuardedKey {
-    guard isHybrid else { return GuardedKey(key: keys.take(), protection: protection) }
+    guard isHybrid else {
+      return GuardedKey(key: chance.happens(20) ? keys.takeRSA() : keys.take(), protection: protection)
+    }
     let hybrid = keys.takeHybrid()
-    return GuardedKey(key: hybrid.p256, protection: protection, hybrid: hybrid)
+    return GuardedKey(key: .p256(hybrid.p256), protection: protection, hybrid: hybrid)
   }
 
   /// Empty where the key is not hybrid.
-  func signOtherHalf(_ input: [UInt8], with hybrid: HybridKey?) -> [UInt8] {
+  func signOtherHalf(_ input: [UInt8], with hybrid: HybridKey?, _ form: V1.SignatureForm = .raw) -> [UInt8] {
     guard let hybrid else { return [] }
-    let signature = hybrid.signByMLDSA65(input)
-    world.ledger.note(signature: signature, by: hybrid.mlDSA65PublicKey, over: input)
+    let signed = form.bytes(of: input)
+    let signature = hybrid.signByMLDSA65(signed)
+    world.ledger.note(signature: signature, by: hybrid.mlDSA65PublicKey, over: signed)
     return signature
   }
 
-  /// With the person's consent to this very input. As `r ‖ s`, whose length is always the same: DER's is not, and the
-  /// places of bytes in a message are part of what a seed decides.
-  func sign(_ input: [UInt8], with key: SoftwareKey) -> [UInt8] {
-    guard let signature = try? P256.Signing.ECDSASignature(derRepresentation: key.sign(input)) else {
-      preconditionFailure("a key's own signature is DER")
-    }
-    let bytes = Array(signature.rawRepresentation)
-    world.ledger.note(signature: bytes, by: key.publicKeyX963, over: input)
-    return bytes
+  /// With the person's consent to this very input.
+  func sign(_ input: [UInt8], with key: PhonesKey, _ form: V1.SignatureForm = .raw) -> [UInt8] {
+    let signed = form.bytes(of: input)
+    let signature = key.sign(signed)
+    world.ledger.note(signature: signature, by: key.publicKey, over: signed)
+    return signature
   }
 
   // MARK: The phone

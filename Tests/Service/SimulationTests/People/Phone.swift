@@ -1,6 +1,9 @@
 // A phone, as far as the services can tell: its keys, its reports, and its owner.
 
+import Crypto
+import Encodings
 import SimulatedPhone
+import TestSupport
 import TouchstoneCodec
 import TouchstonePolicy
 
@@ -64,16 +67,48 @@ struct Credential {
 
   func guardedKey(for factor: V1.Factor) -> GuardedKey? { keys.first { $0.factor == factor } }
 
-  func key(for factor: V1.Factor) -> SoftwareKey? { keys.first { $0.factor == factor }?.key }
+  func key(for factor: V1.Factor) -> PhonesKey? { keys.first { $0.factor == factor }?.key }
 }
 
 struct GuardedKey {
-  var key: SoftwareKey
+  var key: PhonesKey
   var protection: V1.KeyProtection
   /// The hybrid key whose half on P-256 is `key` (R48).
   var hybrid: HybridKey?
 
   var factor: V1.Factor { protection == .biometryAny || protection == .biometryCurrentSet ? .biometry : .deviceOwner }
+}
+
+/// A key as phones and wrappers make it (R31).
+enum PhonesKey {
+  case p256(SoftwareKey)
+  case rsa(TestKey)
+
+  /// X9.63, or SubjectPublicKeyInfo.
+  var publicKey: [UInt8] {
+    switch self {
+    case .p256(let key): key.publicKeyX963
+    case .rsa(let key): key.subjectPublicKeyInfo
+    }
+  }
+
+  /// Always of the same length: the places of bytes in a message are part of what a seed decides. P-256's is `r ‖ s`,
+  /// because DER's length differs.
+  func sign(_ message: [UInt8]) -> [UInt8] {
+    switch self {
+    case .rsa(let key): return key.sign(message)
+    case .p256(let key):
+      guard let signature = try? P256.Signing.ECDSASignature(derRepresentation: key.sign(message)) else {
+        preconditionFailure("a key's own signature is DER")
+      }
+      return Array(signature.rawRepresentation)
+    }
+  }
+}
+
+extension V1.SignatureForm {
+  /// What a key signs for this signing input (R33).
+  func bytes(of input: [UInt8]) -> [UInt8] { self == .base64URLText ? Array(Base64URL.encode(input).utf8) : input }
 }
 
 /// An app with an App Attest key.
@@ -99,6 +134,11 @@ struct KeyPool {
     return (0..<64).map { _ in HybridKey(using: &generator) }
   }()
 
+  /// They take a tenth of a second each.
+  private static let rsaKeys = (0..<6).map { _ in TestKey(.rsa2048) }
+  /// No phone has it.
+  static let strangersRSA = PhonesKey.rsa(TestKey(.rsa2048))
+
   private var next: Int
 
   init(by chance: Chance) { next = chance.below(Self.keys.count) }
@@ -108,8 +148,13 @@ struct KeyPool {
     return Self.hybrids[next % Self.hybrids.count]
   }
 
-  mutating func take() -> SoftwareKey {
+  mutating func take() -> PhonesKey {
     next = (next + 1) % Self.keys.count
-    return Self.keys[next]
+    return .p256(Self.keys[next])
+  }
+
+  mutating func takeRSA() -> PhonesKey {
+    next = (next + 1) % Self.keys.count
+    return .rsa(Self.rsaKeys[next % Self.rsaKeys.count])
   }
 }

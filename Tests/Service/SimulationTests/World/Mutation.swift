@@ -31,6 +31,8 @@ enum Mutation: String, CaseIterable, Sendable {
   case anyAppAttestAuthorityIsTrusted
   /// Keys that nothing vouches for, where something must.
   case bareKeysAreTaken
+  /// RSA keys, where the policy requires P-256.
+  case anyKeyIsTaken
   /// Counts of passkeys and apps are never kept.
   case storeForgetsCounters
 }
@@ -40,12 +42,12 @@ extension Mutation {
   var seed: UInt64 {
     switch self {
     case .storeIgnoresProfileVersions, .storeIgnoresVersions: 2
-    case .bindingLimitIsLax: 5
-    case .bareKeysAreTaken: 10
+    case .storeLosesTheLastCommit: 7
+    case .bindingLimitIsLax: 9
+    case .bareKeysAreTaken, .anyAppAttestAuthorityIsTrusted: 10
     case .storeIgnoresRequirements, .storeForgetsCounters: 14
-    case .storeLosesTheLastCommit: 31
-    case .anyMakerIsTrusted: 67
-    case .anyAppAttestAuthorityIsTrusted: 135
+    case .anyMakerIsTrusted: 88
+    case .anyKeyIsTaken: 102
     default: 1
     }
   }

@@ -39,7 +39,7 @@ struct Plan {
     var enrolment = EnrolmentPolicy()
     enrolment.maximumBindingsPerProfile = chance.pick([1, 2, 16])
     self.enrolment = enrolment
-    policies = EvaluationPolicy.builtIn + [Self.everything, Self.once]
+    policies = EvaluationPolicy.builtIn + [Self.everything, Self.once, Self.points]
   }
 
   /// Every factor there is.
@@ -56,6 +56,17 @@ struct Plan {
     return policy
   }
 
+  /// Takes no RSA key (R31).
+  private static var points: EvaluationPolicy {
+    var policy = EvaluationPolicy(
+      name: "points", purpose: .login, factors: [.biometry, .deviceOwner, .passcode], tokenLifetime: .seconds(300))
+    policy.requiresP256Keys = true
+    return policy
+  }
+
+  /// As it should be, whatever a mutated service has.
+  func takesRSA(_ policy: EvaluationPolicy) -> Bool { policy.name != Self.points.name }
+
   // MARK: Configuration of a mutated service
 
   var servedPolicies: [EvaluationPolicy] { policies.map(served) }
@@ -70,6 +81,7 @@ struct Plan {
     var policy = policy
     if mutation == .ladderIsLax { policy.ladder = Self.laxLadder }
     if mutation == .lockoutIsLax { policy.failuresBeforeLockout = failuresBeforeLockout + 1 }
+    if mutation == .anyKeyIsTaken { policy.requiresP256Keys = false }
     return policy
   }
 

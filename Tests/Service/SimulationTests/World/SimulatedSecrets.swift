@@ -1,5 +1,5 @@
-// Where a simulated process verifies passcodes and gestures: at some later step, in an instant, and under the world's
-// eyes.
+// The place where a simulated process verifies passcodes, gestures and RSA signatures: at some later step, in an
+// instant, and under the world's eyes.
 
 import TouchstoneCrypto
 import TouchstoneService

@@ -65,7 +65,7 @@ extension World {
     case .answered: break
     case .lost: trace.note("\(time.step)   call \(call.number) is lost")
     case .failed(let error):
-      trace.note("\(time.step)   call \(call.number) fails: \(error.code)")
+      trace.note("\(time.step)   call \(call.number) fails: \(error.code), \(error.message)")
       Failures.check(error, of: call, in: self)
     }
   }

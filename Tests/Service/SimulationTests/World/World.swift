@@ -247,6 +247,7 @@ final class World: @unchecked Sendable {
         appIDs: [Names.appID],
         passkeys: PasskeyRequirements(rpID: People.page.rpID, origins: [People.page.origin]))
     ]
+    configuration.applications[Names.provenApplication]?.allowsTextSignatures = true
     return TouchstoneService(
       configuration: configuration, store: ReplicaStore(world: self, life: life), keys: Self.keys,
       eventLoopCount: eventLoopCount,
@@ -266,6 +267,7 @@ final class World: @unchecked Sendable {
       refusalHours += 1
       return MonotonicTime(nanoseconds: refusalHours * 3_600_000_000_000)
     }
+    environment.costlySignatures = SimulatedExecutor(world: self, life: life)
     environment.hasher = SimulatedHasher(world: self, life: life, strength: UInt8(chance.below(3)))
     environment.randomness = Randomness { [plan] count in
       plan.mutation == .randomnessRepeats ? (0..<count).map { UInt8($0) } : chance.bytes(count)

@@ -92,6 +92,23 @@ struct CallerTests {
     #expect(service.answer(path, by: .certified(["spiffe://x/y"])) == .refused(.certificateUnknown))
   }
 
+  /// Transports whose messages cost much to read check the caller first. A refusal is then an event, and a call that is
+  /// admitted leaves none.
+  @Test(
+    arguments: [
+      (open[0], nil, nil), (guarded[0], TestKey.shop, nil), (guarded[0], nil, .credentialsMissing),
+      (guarded[0], TestKey.unknown, .keyUnknown), (guarded[1], TestKey.shop, .methodNotGranted),
+    ] as [(String, String?, AccessRefusal?)])
+  func callersAreCheckedBeforeTheMessageIsRead(_ path: String, _ key: String?, _ refusal: AccessRefusal?) {
+    let grant = MethodGrant.method(String(Self.guarded[0].dropFirst()))
+    let service = InProcessService(callers: [CallerDefinition("shop", keys: [TestKey.shop], methods: [grant])])
+    let call = service.checkCaller(path, key: key)
+    #expect(call.isAdmitted == (refusal == nil))
+    #expect(call.error?.reason == refusal?.rawValue)
+    #expect(
+      service.events.map { $0.details.first { $0.key == "reason" }?.value } == (refusal.map { [$0.rawValue] } ?? []))
+  }
+
   @Test(arguments: open)
   func whatIsOpenIsAnsweredToEverybody(_ path: String) {
     for callers in [nil, [CallerDefinition("shop", keys: [TestKey.shop])]] {

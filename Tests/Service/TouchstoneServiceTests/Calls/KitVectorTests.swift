@@ -3,6 +3,7 @@
 
 import Encodings
 import Foundation
+import SimulatedPhone
 import StoreConformance
 import Testing
 import TouchstoneCrypto
@@ -94,6 +95,16 @@ private struct SignatureCase: Decodable {
   var refused: String?
 }
 
+private struct ErrorCase: Decodable {
+  var platform: String
+  var code: Int?
+  var expect: Expected
+
+  struct Expected: Decodable {
+    var send: Int?
+  }
+}
+
 @Suite struct KitVectorTests {
   private static func bytes(_ text: String, _ name: String) throws -> [UInt8] {
     try #require(Base64URL.decode(text), "\(name)")
@@ -170,6 +181,15 @@ private struct SignatureCase: Decodable {
       let error = #expect(throws: CryptoError.self, "\(vector.name)") { try PhoneKey(bytes: bytes) }
       #expect(words.contains { error?.message.contains($0) == true }, "\(vector.name): \(error?.message ?? "")")
     }
+  }
+
+  /// The demo, the scenarios and the load send a failure's raw value.
+  @Test(
+    "The simulated phone fails with the codes that kits send as they are", arguments: SimulatedPhone.Failure.allCases)
+  func failures(_ failure: SimulatedPhone.Failure) throws {
+    let code = failure.rawValue
+    let vector = try Vectors<ErrorCase>.load("errors").first { $0.platform == "ios-la-error" && $0.code == code }
+    #expect(vector?.expect.send == code)
   }
 
   /// As an attempt: the flow's own step, and the check that it asks for.

@@ -77,6 +77,15 @@ final class InProcessService {
       path, message: try request?.encoded() ?? [], on: connection, key: key, room: room, isCancelled: isCancelled)
   }
 
+  /// Does what a transport does before it reads a unary call's message.
+  func checkCaller(_ path: String, key: String?) -> (isAdmitted: Bool, error: RPCError?) {
+    let call = InProcessCall(
+      path: path, loop: loop, connection: InProcessConnection(.encrypted), key: key, room: .max)
+    let isAdmitted = service.admits(call)
+    settle()
+    return (isAdmitted, call.error)
+  }
+
   /// Returns the one answer of a unary call.
   func call<Response: WireMessage>(
     _ path: String, _ request: some WireMessage, answer: Response.Type = Response.self

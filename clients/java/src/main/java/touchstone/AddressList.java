@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Reads {@code ipv4:10.0.0.1:7443,10.0.0.2:7443}, as gRPC of other languages does. gRPC for Java 1.41 has no such
+ * Reads {@code ipv4:10.0.0.1:7443,10.0.0.2:7443}, as gRPC does in other languages. gRPC for Java 1.41 reads no such
  * lists.
  */
 final class AddressList extends NameResolverProvider {
@@ -36,7 +36,7 @@ final class AddressList extends NameResolverProvider {
     return true;
   }
 
-  /** A version of gRPC that reads such lists itself goes first. */
+  /** Lets a version of gRPC that reads such lists itself go first. */
   @Override
   protected int priority() {
     return 1;

@@ -11,7 +11,7 @@ import io.grpc.stub.ClientCalls;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
 
-/** Answers as they come. Close it when you no longer read it: it has no end and no deadline. */
+/** A stream of answers. It has no end and no deadline: close it when you no longer read it. */
 public final class AnswerStream<Answer> implements Iterator<Answer>, AutoCloseable {
   private final Context.CancellableContext context = Context.current().withCancellation();
   private final Iterator<Answer> answers;
@@ -26,7 +26,7 @@ public final class AnswerStream<Answer> implements Iterator<Answer>, AutoCloseab
     }
   }
 
-  /** Waits for the next answer. False after {@code close}, also from another thread. */
+  /** Waits for the next answer. Returns false after {@code close}, which any thread may call. */
   @Override
   public boolean hasNext() {
     try {

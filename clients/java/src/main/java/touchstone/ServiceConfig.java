@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * How gRPC picks an address, and which calls it repeats (gRFC A6), by the promises of the .proto files.
+ * Says how gRPC picks an address, and which calls it repeats (gRFC A6), as the .proto files promise.
  *
  * <p>A call that ended with ABORTED had no effect. One that ended with UNAVAILABLE may have had one: it is repeated
  * only if the method's {@code idempotency_level} allows that.
@@ -23,7 +23,7 @@ final class ServiceConfig {
     config.put("methodConfig", List.of(
         Map.of("name", repeatable(), "retryPolicy", retry("ABORTED", "UNAVAILABLE")),
         Map.of("name", List.of(Map.of()), "retryPolicy", retry("ABORTED"))));
-    // Fewer retries while most calls fail.
+    // While most calls fail, gRPC makes fewer retries.
     config.put("retryThrottling", Map.of("maxTokens", 10.0, "tokenRatio", 0.1));
     if (!balancing.isEmpty()) {
       config.put("loadBalancingConfig", List.of(Map.of(balancing, Map.of())));

@@ -7,7 +7,7 @@ import java.net.UnknownHostException;
 final class Targets {
   private Targets() {}
 
-  /** Only this machine's addresses: loopback, or a Unix socket. */
+  /** Returns true if all addresses are this machine's: loopback, or a Unix socket. */
   static boolean isLocal(String target) {
     int colon = target.indexOf(':');
     String scheme = colon < 0 ? "" : target.substring(0, colon);
@@ -25,7 +25,7 @@ final class Targets {
     return true;
   }
 
-  /** The host of {@code host:port} and {@code [host]:port}; without a port, the text itself. */
+  /** Returns the host of {@code host:port} and {@code [host]:port}; without a port, the text itself. */
   static String host(String address) {
     if (address.matches("\\[[^\\]]*](:\\d+)?")) {
       return address.substring(1, address.indexOf(']'));
@@ -34,7 +34,7 @@ final class Targets {
     return colon < 0 ? address : address.substring(0, colon);
   }
 
-  /** The address that the digits mean, or null. No name is looked up. */
+  /** Returns the address that the digits mean, or null. Looks up no name. */
   static InetAddress numeric(String host) {
     try {
       boolean isNumeric = host.matches("\\d{1,3}(\\.\\d{1,3}){3}") || host.matches("[0-9a-fA-F:]*:[0-9a-fA-F:.]*");

@@ -57,13 +57,13 @@ public final class TouchstoneClient extends TouchstoneMethods implements AutoClo
     return new Builder(target);
   }
 
-  /** A client on the same connection, whose calls take at most this long with all their retries. */
+  /** Returns a client on the same connection, whose calls take at most this long with all their retries. */
   public TouchstoneClient withTimeout(Duration timeout) {
     return new TouchstoneClient(connection, applicationId, timeout, headers);
   }
 
   /**
-   * A client on the same connection, for texts in a person's language, as in Accept-Language:
+   * Returns a client on the same connection, for texts in a person's language, as in Accept-Language:
    * {@code zh-Hans, en;q=0.5}.
    */
   public TouchstoneClient withLanguages(String languages) {
@@ -75,9 +75,9 @@ public final class TouchstoneClient extends TouchstoneMethods implements AutoClo
   }
 
   /**
-   * The channel of the calls, for gRPC's own asynchronous stubs. It sends the key, bounds each call and repeats what
-   * may be repeated. Their requests name the application themselves, and {@link TouchstoneException#of} reads their
-   * errors.
+   * Returns the channel of the calls, for gRPC's own asynchronous stubs. It sends the key, bounds each call and repeats what
+   * may be repeated. Requests of such stubs must name the application, and {@link TouchstoneException#of} reads
+   * their errors.
    */
   public Channel channel() {
     return channel;
@@ -136,7 +136,7 @@ public final class TouchstoneClient extends TouchstoneMethods implements AutoClo
 
   private static final String APPLICATION = "application_id";
 
-  /** Gives a call without a deadline one. A stream has no end and gets none. */
+  /** Sets a deadline for a call that has none. A stream has no end and gets no deadline. */
   private static final class Deadlines implements ClientInterceptor {
     private final Duration timeout;
 
@@ -173,15 +173,15 @@ public final class TouchstoneClient extends TouchstoneMethods implements AutoClo
       this.target = target;
     }
 
-    /** For each request that has the field, or has it in {@code filter} or {@code begin}, and does not set it. */
+    /** Sets the application of each request that names none. */
     public Builder applicationId(String applicationId) {
       this.applicationId = applicationId;
       return this;
     }
 
     /**
-     * Encrypts: {@code TlsChannelCredentials} with the authorities of the service's certificate, and with the caller's
-     * own certificate if it has one. Without it calls go in plaintext, which the service takes on its own machine
+     * Encrypts the calls: {@code TlsChannelCredentials} with the authorities of the service's certificate, and with the caller's
+     * own certificate if it has one. Without it, calls go in plaintext, which the service takes on its own machine
      * alone.
      */
     public Builder credentials(ChannelCredentials credentials) {
@@ -190,7 +190,7 @@ public final class TouchstoneClient extends TouchstoneMethods implements AutoClo
     }
 
     /**
-     * The caller's key, as {@code touchstone callers new-key} printed it. It never goes to another machine in
+     * Sets the caller's key, as {@code touchstone callers new-key} printed it. It never goes to another machine in
      * plaintext.
      */
     public Builder key(String key) {
@@ -198,20 +198,20 @@ public final class TouchstoneClient extends TouchstoneMethods implements AutoClo
       return this;
     }
 
-    /** The time from a call to its answer, with all retries: 10 seconds without this setting. */
+    /** Sets the time from a call to its answer, with all retries. Default: 10 seconds. */
     public Builder timeout(Duration timeout) {
       this.timeout = timeout;
       return this;
     }
 
-    /** Of texts that the person reads, as in Accept-Language. */
+    /** Sets the languages of texts that the person reads, as in Accept-Language. */
     public Builder languages(String languages) {
       this.languages = languages;
       return this;
     }
 
     /**
-     * gRPC's name of a way to share calls among the target's addresses: {@code round_robin} for replicas. Without it
+     * Sets gRPC's name of a way to share calls among the target's addresses: {@code round_robin} for replicas. Without it
      * all calls go to one address that answers.
      */
     public Builder balancing(String policy) {
@@ -219,7 +219,7 @@ public final class TouchstoneClient extends TouchstoneMethods implements AutoClo
       return this;
     }
 
-    /** gRPC's interceptors, which take each call: to count calls, or to send the header of a trace. */
+    /** Adds gRPC's interceptors, which see each call: to count calls, or to send the header of a trace. */
     public Builder interceptors(ClientInterceptor... interceptors) {
       Collections.addAll(this.interceptors, interceptors);
       return this;
@@ -255,7 +255,7 @@ public final class TouchstoneClient extends TouchstoneMethods implements AutoClo
       return new TouchstoneClient(builder.build(), applicationId, timeout, headers);
     }
 
-    /** gRPC replaces what no header holds by "?". The error does not quote the value, which may be the key. */
+    /** Refuses a value that no header can hold: gRPC would send "?". The error does not quote it, as it may be the key. */
     private static void put(Metadata headers, Metadata.Key<String> header, String name, String value) {
       if (!value.chars().allMatch(letter -> letter >= ' ' && letter <= '~')) {
         throw new IllegalArgumentException(name + " has a line break or another character that no header has");

@@ -33,7 +33,7 @@ public class TouchstoneException extends StatusRuntimeException {
     this.details = details;
   }
 
-  /** Makes one of whatever a stub of gRPC's threw, with a class of its own for each status below. */
+  /** Makes an exception from what a stub of gRPC threw. Each status below has a class of its own. */
   public static TouchstoneException of(Throwable error) {
     if (error instanceof TouchstoneException) {
       return (TouchstoneException) error;
@@ -76,22 +76,22 @@ public class TouchstoneException extends StatusRuntimeException {
     return details.reason;
   }
 
-  /** What the reason comes with: {@code first_sequence} and so on. */
+  /** The data that the reason comes with: {@code first_sequence} and so on. */
   public Map<String, String> getMetadata() {
     return Collections.unmodifiableMap(details.metadata);
   }
 
-  /** What is wrong with each wrong field, by its path: {@code posture.domain_state} (BadRequest). */
+  /** The fault of each wrong field, by its path: {@code posture.domain_state} (BadRequest). */
   public Map<String, String> getFields() {
     return Collections.unmodifiableMap(details.fields);
   }
 
-  /** When to try again (RetryInfo). */
+  /** The time to wait before the next try (RetryInfo). */
   public Optional<Duration> getRetryAfter() {
     return Optional.ofNullable(details.retryAfter);
   }
 
-  /** Which limit was reached, and whose: {@code application:shop} (QuotaFailure). */
+  /** The limits that were reached, and whose they are: {@code application:shop} (QuotaFailure). */
   public List<String> getQuotas() {
     return Collections.unmodifiableList(details.quotas);
   }
@@ -104,7 +104,7 @@ public class TouchstoneException extends StatusRuntimeException {
     return details.text;
   }
 
-  /** English, for developers, with code, reason and wrong fields. */
+  /** A text in English for developers, with code, reason and wrong fields. */
   @Override
   public String getMessage() {
     String description = getStatus().getDescription() == null ? "" : getStatus().getDescription();
@@ -123,8 +123,8 @@ public class TouchstoneException extends StatusRuntimeException {
   }
 
   /**
-   * What a google.rpc.Status carries: the first detail of each kind. It is read by the fields' numbers, because the
-   * classes of google.rpc that a program has may be older than ErrorInfo.
+   * The first detail of each kind in a google.rpc.Status. It is read by the fields' numbers, because the classes of
+   * google.rpc that a program has may be older than ErrorInfo.
    */
   private static final class Details {
     private static final List<String> KINDS = List.of(
@@ -259,7 +259,7 @@ public class TouchstoneException extends StatusRuntimeException {
     }
   }
 
-  /** A place that the audit log does not have: EVENTS_ARCHIVED or BEYOND_LOG_END. */
+  /** The audit log does not have the place: EVENTS_ARCHIVED or BEYOND_LOG_END. */
   public static final class OutOfRange extends TouchstoneException {
     private static final long serialVersionUID = 1;
 
@@ -268,7 +268,7 @@ public class TouchstoneException extends StatusRuntimeException {
     }
   }
 
-  /** Too many parallel changes of one record. Nothing was done. */
+  /** Too many calls changed one record at once. Nothing was done. */
   public static final class Aborted extends TouchstoneException {
     private static final long serialVersionUID = 1;
 
