@@ -43,6 +43,7 @@ private struct SigningInputCase: Decodable {
   var profileId: String?
   var deviceId: String?
   var bindingId: String?
+  var policy: String?
   var challenge: String?
   var shown: Payment?
   var signingInput: String
@@ -56,15 +57,15 @@ private struct SigningInputCase: Decodable {
     var transactionSha256: String?
   }
 
-  /// What the service writes for this app.
-  func written(_ challenge: [UInt8], policy: String) -> [UInt8] {
+  /// What the service writes for this app, by the policy that the app asked for.
+  func written(_ challenge: [UInt8]) -> [UInt8] {
     guard kind == "evaluation" else {
       return BindingTerms(
         challenge: challenge, applicationID: applicationId, profileID: profileId ?? "", deviceID: deviceId ?? ""
       ).signingInput
     }
     return EvaluationTerms(
-      challenge: challenge, applicationID: applicationId, bindingID: bindingId ?? "", policyName: policy,
+      challenge: challenge, applicationID: applicationId, bindingID: bindingId ?? "", policyName: policy ?? "",
       purpose: shown == nil ? .login : .payment, transaction: shown?.transaction
     ).signingInput
   }
@@ -92,6 +93,15 @@ private struct SignatureCase: Decodable {
   var signingInput: String
   var signature: String
   var refused: String?
+}
+
+private struct LanguageCase: Decodable {
+  var languages: String
+  var expect: Expected
+
+  struct Expected: Decodable {
+    var language: String
+  }
 }
 
 @Suite struct KitVectorTests {
@@ -123,7 +133,7 @@ private struct SignatureCase: Decodable {
       let input = try Self.bytes(vector.signingInput, vector.name)
       if let expected = vector.expect {
         let challenge = try Self.bytes(expected.challenge, vector.name)
-        #expect(vector.written(challenge, policy: expected.policy ?? "") == input, "\(vector.name)")
+        #expect(vector.written(challenge) == input && expected.policy == vector.policy, "\(vector.name)")
         #expect(vector.shown.map { $0.transaction.violations() } ?? [] == [], "\(vector.name)")
         #expect(
           expected.transactionSha256 == vector.shown.map { Base64URL.encode(sha256($0.transaction.canonicalBytes)) },
@@ -132,9 +142,7 @@ private struct SignatureCase: Decodable {
         #expect(vector.shown?.transaction.violations().isEmpty == false, "\(vector.name)")
       } else {
         let challenge = try vector.challenge.map { try Self.bytes($0, vector.name) } ?? Self.challenge(in: input)
-        for policy in ["login", "payment"] {
-          #expect(vector.written(challenge, policy: policy) != input, "\(vector.name)")
-        }
+        #expect(vector.written(challenge) != input, "\(vector.name)")
       }
     }
   }
@@ -169,6 +177,13 @@ private struct SignatureCase: Decodable {
       let bytes = try Self.bytes(vector.key, vector.name)
       let error = #expect(throws: CryptoError.self, "\(vector.name)") { try PhoneKey(bytes: bytes) }
       #expect(words.contains { error?.message.contains($0) == true }, "\(vector.name): \(error?.message ?? "")")
+    }
+  }
+
+  @Test("R20: the service chooses the language that kits expect")
+  func languages() throws {
+    for vector in try Vectors<LanguageCase>.load("languages") {
+      #expect(Language(acceptLanguage: vector.languages).tag == vector.expect.language, "\(vector.languages)")
     }
   }
 
