@@ -115,7 +115,7 @@ def signing_inputs():
     evaluation("a login by a policy with a name in Chinese", policy="登录")
     evaluation("a payment by a policy of the shop", policy="large-payment", payment=COFFEE)
     evaluation("a login whose challenge is ones", challenge=b"\xff" * 32)
-    evaluation("a login by a passkey that names nobody", {"binding_id": ""})
+    evaluation("a login by a passkey that names no profile", {"binding_id": ""})
     evaluation("a payment", policy="payment", payment=COFFEE)
     evaluation("a payment without a fraction", policy="payment", payment={**COFFEE, "amount": "1200"})
     evaluation("a payment of less than one", policy="payment", payment={**COFFEE, "amount": "0.50"})
@@ -162,7 +162,7 @@ def signing_inputs():
     refused("a policy that is not UTF-8", "not-utf8", own_evaluation(), evaluation_input(policy=b"log\xffin"))
     refused("an application in an overlong encoding", "not-utf8", own_evaluation(), evaluation_input(application=b"sho\xc1\xb0"))
     refused("a profile with a surrogate", "not-utf8", own_binding(), binding_input(profile=b"\xed\xa0\x80"))
-    # Whose they are
+    # Owners
     refused("another application's login", "other-application", own_evaluation(), evaluation_input(application="bank"))
     refused("another application's binding", "other-application", own_binding(), binding_input(application="bank"))
     refused(
@@ -216,8 +216,8 @@ def signing_inputs():
         own_evaluation(challenge=b64(CHALLENGE)),
         evaluation_input(challenge=OTHER_CHALLENGE),
     )
-    # What for
-    refused("a purpose that nobody knows", "unknown-purpose", own_evaluation(), evaluation_input(purpose=b"\x03"))
+    # Purposes and transactions
+    refused("a purpose that no kit knows", "unknown-purpose", own_evaluation(), evaluation_input(purpose=b"\x03"))
     refused("a purpose of zero", "unknown-purpose", own_evaluation(), evaluation_input(purpose=b"\x00"))
     refused("a purpose of two bytes", "unknown-purpose", own_evaluation(), evaluation_input(purpose=b"\x00\x01"))
     refused("no purpose", "unknown-purpose", own_evaluation(), evaluation_input(purpose=b""))
@@ -621,7 +621,7 @@ def signatures():
     return cases
 
 
-# What a phone says of itself
+# Postures
 
 
 def postures():
@@ -689,7 +689,7 @@ def postures():
     apple("no finger and no passcode", error=-7, owner=-5, state=None, biometry_available=True, passcode_set=False)
     apple("a Mac whose keyboard with Touch ID is away", "macos", error=-13, state=None, model="Mac14,3", system_version="14.4")
     apple("a Mac that was never paired with a keyboard", "macos", error=-12, state=None, model="Mac14,3", system_version="14.4")
-    apple("an error that nobody knows", error=-4711, state=None)
+    apple("an error that no kit knows", error=-4711, state=None)
     apple("fingers, and no domain state", state=None, **fine)
     apple("the longest domain state", state=b64(b"d" * 256), **fine)
 
@@ -716,9 +716,9 @@ def postures():
     android("an update is required", 15)
     android("the status is unknown", -1)
     android("not supported", -2)
-    android("an answer that nobody knows", 4711)
+    android("an answer that no kit knows", 4711)
     android("no screen lock", 11, secure=False, biometry_available=True)
-    android("bytes that somebody takes for a domain state", state=state, **fine)
+    android("bytes in place of a domain state", state=state, **fine)
 
     def web(name, verifies, version="131.0.6778.86", code=None):
         expect = dict.fromkeys(("biometry_available", "biometry_enrolled", "passcode_set"), verifies)
@@ -764,7 +764,7 @@ def errors():
         (-13, "biometryDisconnected", "unavailable"),
         (-14, "invalidDimensions", "unavailable"),
         (-1004, "notInteractive", "unavailable"),
-        (-4711, "a code that nobody knows", "unavailable"),
+        (-4711, "a code that no kit knows", "unavailable"),
     ]:
         case("ios-la-error", f"LAError {code}: {name}", code, means, code=code)
     case("ios-la-error", "LAError -9, and the app closed the prompt itself", None, "cancel", code=-9, closed_by_app=True)
@@ -783,7 +783,7 @@ def errors():
         (-50, "errSecParam", -6, "unavailable"),
         (-108, "errSecAllocate", -6, "unavailable"),
         (-34018, "errSecMissingEntitlement", -6, "unavailable"),
-        (-4711, "a code that nobody knows", -6, "unavailable"),
+        (-4711, "a code that no kit knows", -6, "unavailable"),
     ]:
         case("ios-os-status", f"OSStatus {code}: {name}", send, means, code=code)
     for code, name, send, means in [
@@ -796,7 +796,7 @@ def errors():
         (-7, "tokenNotFound", -6, "unavailable"),
         (-8, "badParameter", -6, "unavailable"),
         (-9, "authenticationNeeded", None, "retry"),
-        (-4711, "a code that nobody knows", -6, "unavailable"),
+        (-4711, "a code that no kit knows", -6, "unavailable"),
     ]:
         case("ios-token", f"TKError {code}: {name}", send, means, code=code)
     for code, name, send, means in [
@@ -813,7 +813,7 @@ def errors():
         (12, "ERROR_HW_NOT_PRESENT", -6, "unavailable"),
         (14, "ERROR_NO_DEVICE_CREDENTIAL", -5, "no-passcode"),
         (15, "ERROR_SECURITY_UPDATE_REQUIRED", -6, "unavailable"),
-        (4711, "a code that nobody knows", -6, "unavailable"),
+        (4711, "a code that no kit knows", -6, "unavailable"),
     ]:
         case("android-prompt", f"BiometricPrompt {code}: {name}", send, means, code=code)
     case(
@@ -845,7 +845,7 @@ def errors():
     return cases
 
 
-# What an app does next
+# Next steps
 
 FACTORS = {name: f"FACTOR_{name}" for name in ("BIOMETRY", "DEVICE_OWNER", "PASSCODE", "GESTURE", "PASSKEY", "PRIMARY")}
 FINGER, OWNER, PASSCODE, GESTURE, PASSKEY, PRIMARY = FACTORS.values()
@@ -885,14 +885,14 @@ def next_steps():
     begin("a passcode of the service", "prompt", factors=[PASSCODE, PRIMARY], factor=PASSCODE)
     begin("the fingers changed, and the phone's passcode is left", "prompt", factors=[OWNER], verdict="CHANGED", factor=OWNER)
     begin("iOS 10.1", "prompt", factors=[FINGER], advisories=["SLOW_PROMPT"], factor=FINGER, notices=["slow-prompt"])
-    begin("an advisory that nobody knows", "prompt", factors=[FINGER], advisories=["NEW_ADVISORY"], factor=FINGER)
+    begin("an advisory that no kit knows", "prompt", factors=[FINGER], advisories=["NEW_ADVISORY"], factor=FINGER)
     begin("the shop's own login alone", "log-in", factors=[PRIMARY])
     begin("the fingers changed, and nothing is left", "bind-again", verdict="CHANGED")
     begin("the fingers changed with the system, and nothing is left", "bind-again", verdict="CHANGED_WITH_OS")
     begin("locked, and nothing is left", "log-in", verdict="UNKNOWN_WHILE_LOCKED")
     begin("nothing is left", "log-in")
-    begin("a factor that nobody knows", "log-in", factors=["FACTOR_VOICE"])
-    begin("a factor that nobody knows before a finger", "prompt", factors=["FACTOR_VOICE", FINGER], factor=FINGER)
+    begin("a factor that no kit knows", "log-in", factors=["FACTOR_VOICE"])
+    begin("a factor that no kit knows before a finger", "prompt", factors=["FACTOR_VOICE", FINGER], factor=FINGER)
     for reason, step in [
         ("OS_TOO_OLD", "update-system"),
         ("PASSCODE_NOT_SET", "open-settings"),
@@ -989,7 +989,7 @@ def next_steps():
     for code in (-11, -12, -13, -14, -1004, 0):
         submit(f"an LAError of {code}, another factor is left", "use-factor", "FAILED", code, then=[OWNER], factor=OWNER)
     submit("an LAError of -1004, and nothing is left", "log-in", "FAILED", -1004)
-    submit("an LAError that nobody knows", "log-in", "FAILED", 0)
+    submit("an LAError that no kit knows", "log-in", "FAILED", 0)
     submit("the binding was revoked meanwhile", "bind-again", "FAILED", -6, denial="BINDING_REVOKED")
     submit("the binding was erased meanwhile", "bind-again", "FAILED", -6, denial="BINDING_UNKNOWN")
     submit("the person canceled", "stay", "CANCELED", -2, then=[FINGER])
@@ -998,7 +998,7 @@ def next_steps():
     submit("the fallback button", "use-factor", "FALLBACK", -3, then=[PASSCODE, PRIMARY], factor=PASSCODE)
     submit("the fallback button, the shop's login is left", "log-in", "FALLBACK", -3, then=[PRIMARY])
     submit("the fallback button, nothing is left", "log-in", "FALLBACK", -3)
-    submit("the fallback button, a factor that nobody knows is left", "log-in", "FALLBACK", -3, then=["FACTOR_VOICE"])
+    submit("the fallback button, a factor that no kit knows is left", "log-in", "FALLBACK", -3, then=["FACTOR_VOICE"])
     submit("locked, the phone's passcode is left", "use-factor", "LOCKED_OUT", -8, then=[OWNER], factor=OWNER)
     submit("locked, a gesture is left", "use-factor", "LOCKED_OUT", -8, then=[GESTURE, PRIMARY], factor=GESTURE)
     submit("locked, nothing is left", "log-in", "LOCKED_OUT", -8)
@@ -1208,7 +1208,7 @@ def lifetimes():
 
 
 def states():
-    """What Touch ID's state is, from what the app keeps and finds."""
+    """Touch ID's state, from the app's record and its keys."""
     cases = []
 
     def case(name, status, binding=True, installation="i-1", found=("biometry", "device-owner"), profile=ALICE, forget=(), **kept):
@@ -1226,7 +1226,7 @@ def states():
 
     everything = ("binding", "keys")
     case("bound", "ready")
-    case("bound, and nobody is logged in", "ready", profile=None)
+    case("bound, and no account is logged in", "ready", profile=None)
     case("bound with the biometric key alone", "ready", made=["biometry"], found=["biometry"])
     case("bound with the biometric key alone, and another one is there", "ready", made=["biometry"])
     case("never bound", "not-enabled", binding=False, found=[])

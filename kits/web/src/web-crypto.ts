@@ -58,7 +58,7 @@ export class WebCryptoKey implements Device {
     return this.kept((store) => store.put(kit, "kit"));
   }
 
-  /** Uses the database of this application. What was written is there when it returns. */
+  /** Uses the database of this application. A write is complete when it returns. */
   private async kept(use: (store: IDBObjectStore) => IDBRequest): Promise<any> {
     const opening = indexedDB.open(`touchstone-${this.application_id}`, 1);
     opening.onupgradeneeded = () => opening.result.createObjectStore("kept");

@@ -4,7 +4,7 @@ const { subtle } = globalThis.crypto ?? (await import("node:crypto")).webcrypto;
 
 export const groups = ["signing_inputs", "keys", "signatures", "postures", "errors", "next_steps", "languages", "lifetimes", "states"];
 
-/** What the kit makes of a case: as `expect` has it. Throws a Refusal. */
+/** Returns the kit's decision in the form of `expect`. Throws a Refusal. */
 const decide = {
   async signing_inputs(kit, { signing_input, ...own }) {
     const read = kit.takeApart(kit.fromBase64(signing_input), own);

@@ -145,7 +145,7 @@ export class Phone {
   save = async ({ device_id, binding }) => void (this.kept = { device_id, binding, installation: this.kept.installation });
 }
 
-/** What react-native-biometrics does on both platforms: RSA, SPKI in base64, and signatures of a text's UTF-8. */
+/** Does the same as react-native-biometrics on both platforms: RSA, SPKI in base64, and signatures of a text's UTF-8. */
 export class Wrapper {
   prompts = [];
 

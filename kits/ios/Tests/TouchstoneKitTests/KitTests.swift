@@ -257,7 +257,7 @@ struct KitTests {
   }
 
   @Test(
-    "A clock that is off ends no login; an evaluation that is over asks nobody for a finger",
+    "A clock that is off ends no login; an evaluation that is over prompts for no finger",
     arguments: [
       "1970-01-01T00:00:00Z", "2999-12-31T23:59:59.999999999Z", "yesterday",
     ])
@@ -271,7 +271,7 @@ struct KitTests {
       #expect(evaluation.lifetime == 120)
       evaluation.expiresAt = ISO8601DateFormatter().string(from: Date().addingTimeInterval(60))
       #expect((1...60).contains(evaluation.lifetime))
-      // Nothing is open any more, so nobody is asked.
+      // Nothing is open any more, so there is no prompt.
       #expect(try await touchID.prove(by: .biometry).next.kind == .beginAgain)
     }
   }
