@@ -6,7 +6,7 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The language of the service's texts for a person: RFC 9110, section 12.5.4, over the languages that the service has. */
+/** The language of the service's texts for a person: RFC 9110, section 12.5.4, over the service's languages. */
 final class Languages {
   private static final String ENGLISH = "en";
   private static final String CHINESE = "zh-Hans";

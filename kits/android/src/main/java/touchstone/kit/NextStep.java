@@ -41,7 +41,10 @@ public final class NextStep {
   public String factor;
   /** The seconds to wait, at most a day; 0 if there is nothing to wait for. */
   public int seconds;
-  /** The notices for the person: slow-prompt, device-replaced, no-recovery-factor; and bind-again, after a login although a key is dead. */
+  /**
+   * The notices for the person: slow-prompt, device-replaced, no-recovery-factor; and bind-again, after a login although
+   * a key is dead.
+   */
   public List<String> notices = List.of();
   /** The service's text for the person, if it can be shown; otherwise null. */
   public String message;

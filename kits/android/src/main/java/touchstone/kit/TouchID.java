@@ -138,7 +138,11 @@ public final class TouchID {
     return evaluate("payment", transaction);
   }
 
-  /** Logs in or lets pay by this policy, and signs under no other one. {@code transaction}: null if the policy is for logins. */
+  /**
+   * Logs in or lets pay by this policy, and signs under no other one.
+   *
+   * @param transaction null if the policy is for logins.
+   */
   public NextStep evaluate(String policy, Transaction transaction) throws IOException {
     return answered(() -> {
       open = null;
