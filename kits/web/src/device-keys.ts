@@ -36,7 +36,7 @@ async function signed(device: Device, bytes: Uint8Array, reason: string): Promis
 }
 
 export class DeviceKeys {
-  /** An evaluation that the service still accepts attempts for, and why this device's key signs it. */
+  /** An evaluation that the service still accepts attempts for, with the bytes to sign and the prompt's text. */
   private open?: { id?: string; bytes: Uint8Array; reason: string; next_factors?: string[]; again: boolean; key_gone: boolean };
 
   constructor(private readonly app: App, private readonly device: Device) {}
