@@ -1183,6 +1183,37 @@ def languages():
     ]
 
 
+# Texts of the backend
+
+
+def texts():
+    """Whether a person is shown a text of the backend: within the bound of its field, and with nothing that turns or hides."""
+    fields = {"message": 1024, "localized_reason": 512, "fallback_title": 128, "cancel_title": 128}
+    cases = []
+
+    def case(name, field, text, shown):
+        cases.append({"name": name, "field": field, "maximum_bytes": fields[field], "text": text, "expect": {"shown": shown}})
+
+    for field, most in fields.items():
+        case(f"{field}: the longest", field, "x" * most, True)
+        case(f"{field}: a byte more", field, "x" * (most + 1), False)
+        case(f"{field}: as many characters in more bytes", field, "\u00e9" + "x" * (most - 1), False)
+        case(f"{field}: none", field, "", False)
+    for name, text in [
+        ("English", "Log in to the shop"),
+        ("Chinese", "\u767b\u5f55\u5546\u5e97"),
+        ("Arabic", "\u062a\u0633\u062c\u064a\u0644 \u0627\u0644\u062f\u062e\u0648\u0644"),
+        ("an emoji with a variant", "Coffee \u2615\ufe0f"),
+        ("characters around those that turn", "\u202f\u2070\u061d\u2010"),
+    ]:
+        case(name, "localized_reason", text, True)
+    turning = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    hidden = "\0\t\n\r\x1f\x7f\x85\x9f\xad\u034f\u115f\u17b4\u180e\u200b\u2028\u2029\u2060\u2064\u206a\u206f\u2800\u3164\ufeff\uffa0\ufff9\ufffb"
+    for character in turning + hidden:
+        case(f"with U+{ord(character):04X}", "localized_reason", f"Log in{character}", False)
+    return cases
+
+
 # Times and what is kept
 
 NOW = 1_800_000_000
@@ -1254,6 +1285,7 @@ GROUPS = {
     "errors": errors,
     "next_steps": next_steps,
     "languages": languages,
+    "texts": texts,
     "lifetimes": lifetimes,
     "states": states,
 }

@@ -2,7 +2,7 @@
 
 const { subtle } = globalThis.crypto ?? (await import("node:crypto")).webcrypto;
 
-export const groups = ["signing_inputs", "keys", "signatures", "postures", "errors", "next_steps", "languages", "lifetimes", "states"];
+export const groups = ["signing_inputs", "keys", "signatures", "postures", "errors", "next_steps", "languages", "texts", "lifetimes", "states"];
 
 /** Returns the kit's decision in the form of `expect`. Throws a Refusal. */
 const decide = {
@@ -34,6 +34,7 @@ const decide = {
   errors: (kit, error) => kit.errorOf(error),
   next_steps: (kit, { at, answer, languages }) => kit.nextStep(at, answer, languages),
   languages: (kit, { languages }) => ({ language: kit.languageOf(languages) }),
+  texts: (kit, { text, maximum_bytes }) => ({ shown: kit.legible(text, maximum_bytes) !== "" }),
   lifetimes: (kit, { expires_at, phone_time }) => ({ seconds: kit.lifetimeOf(expires_at, phone_time) }),
   states: (kit, { kept, installation, found, profile_id }) => kit.stateOf(kept, installation, found, profile_id),
 };

@@ -257,6 +257,24 @@ struct VectorTests {
     }
   }
 
+  @Test("Texts of a backend, by what a person sees of them")
+  func texts() throws {
+    for vector in try Vector.all("texts") {
+      let most = try #require(vector.fields.number("maximum_bytes"))
+      let text = vector.fields.text("text")
+      vector.expect { ["shown": text.legible(upTo: most) != nil] }
+      var presentation = Presentation()
+      (presentation.localizedReason, presentation.fallbackTitle, presentation.cancelTitle) = (text, text, text)
+      let titles = presentation.legible
+      switch vector.fields.text("field") {
+      case "localized_reason": vector.expect { ["shown": titles.localizedReason != nil] }
+      case "fallback_title": vector.expect { ["shown": titles.fallbackTitle != nil] }
+      case "cancel_title": vector.expect { ["shown": titles.cancelTitle != nil] }
+      default: break
+      }
+    }
+  }
+
   @Test("For how long an evaluation is relied on, whatever the phone's clock says")
   func lifetimes() throws {
     for vector in try Vector.all("lifetimes") {

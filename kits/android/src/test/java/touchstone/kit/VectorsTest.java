@@ -96,6 +96,11 @@ final class VectorsTest {
     decide("languages", 50, given -> Map.of("language", Languages.served(text(given, "languages"))));
   }
 
+  void testTexts() throws IOException {
+    decide("texts", 50, given ->
+        Map.of("shown", Texts.legible(text(given, "text"), (int) number(given, "maximum_bytes"), null) != null));
+  }
+
   void testStates() throws IOException {
     decide("states", 15, given -> {
       Map<String, Object> kept = map(given.get("kept"));
