@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-#: What `make kits` built.
+#: The output of `make kits`.
 KITS = Path(os.environ.get("TOUCHSTONE_KITS") or ROOT / ".build-kits")
 VECTORS = ROOT / "Tests/Vectors/kit"
 

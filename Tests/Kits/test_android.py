@@ -18,7 +18,7 @@ from support.pages import blocks_of
 from support.server import Server
 
 KIT = ROOT / "kits/android"
-#: What `make clients` built.
+#: The output of `make clients`.
 CLIENTS = ROOT / ".build-clients"
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def test_an_app_by_its_readme_enables_logs_in_pays_changes_a_finger_and_recovers
 
 
 def attested(maker, kind, public_key, challenge):
-    """What the hardware says of a key: the certificates in hexadecimal digits."""
+    """The hardware's certificates of a key, in hexadecimal digits."""
 
     class Certified:
         """Only its public half is known here."""

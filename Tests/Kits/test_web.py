@@ -51,7 +51,7 @@ async function login() {
 }
 </script>"""
 
-PAGE = """<!doctype html><title>Shop</title><input autocomplete="username webauthn"><p id="payment"></p>
+PAGE = """<!doctype html><html lang="zh-CN"><title>Shop</title><input autocomplete="username webauthn"><p id="payment"></p>
 <script type="importmap">{"imports": {"touchstone-kit": "/dist/MODULE"}}</script>
 <script type="module">
 SCRIPT
@@ -99,13 +99,13 @@ def pages():
 
 
 class Backend(http.server.ThreadingHTTPServer):
-    """The shop's backend: the page on one side, Touchstone on the other. Its relay is the README's."""
+    """The shop's backend between the page and Touchstone. Its relay is the README's."""
 
     def __init__(self, package):
         super().__init__(("127.0.0.1", 0), Handler)
         self.origin = f"http://localhost:{self.server_port}"
         self.package = package
-        #: What a test gives in place of the README's lines, by path; and the calls that came.
+        #: A test's changes of the answers, by path; and the calls that came.
         self.lies, self.calls = {}, []
         self.shop = self.binding = self.begun = self.user_id = None
         names = {"bindings_pb2": bindings_pb2, "evaluation_pb2": evaluation_pb2}
@@ -114,7 +114,7 @@ class Backend(http.server.ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def content(self, path):
-        """What the path has, and its type."""
+        """The path's content, and its type."""
         if path in (served := pages()):
             return served[path], "text/html"
         folders = {"/dist": self.package / "dist", "/vectors": VECTORS, "/": KIT / "tests"}
@@ -124,7 +124,7 @@ class Backend(http.server.ThreadingHTTPServer):
             return b"", "text/plain"
         return file.read_bytes(), "application/json" if file.suffix == ".json" else "text/javascript"
 
-    def answer(self, path, body):
+    def answer(self, path, body, languages=""):
         if path == "/passkeys":  # as docs/ATTESTATION.md posts it
             registration = {
                 "attestationObject": body["attestationObject"],
@@ -146,7 +146,7 @@ class Backend(http.server.ThreadingHTTPServer):
         kept = {"CompleteBinding": "ticket", "SubmitAttempt": "evaluation"}.get(path)
         if kept and kept not in body:
             body[kept] = self.begun[kept]
-        answer = self.relay(self.shop.caller.bindings, self.shop.caller.evaluations, path, body, person)
+        answer = self.relay(self.shop.caller.bindings, self.shop.caller.evaluations, path, body, person, languages)
         if path.startswith("Begin"):
             self.begun = answer
             self.user_id = json.loads(answer.get("passkeyOptions", "{}")).get("user", {}).get("id", self.user_id)
@@ -168,7 +168,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        answer = self.server.answer(self.path, body)
+        answer = self.server.answer(self.path, body, self.headers["accept-language"])
         self.send(200, json.dumps(answer).encode(), "application/json")
 
     def send(self, status, content, kind):
@@ -213,11 +213,13 @@ const backend: Backend = fetchBackend("/touchstone");
 const app = { application_id: "shop", backend };
 export async function play(wrapper: Wrapper, phone: Phone): Promise<Result[]> {
   const keys = [new DeviceKeys(app, new WebCryptoKey("shop")), new DeviceKeys(app, wrapperKey(wrapper, phone, "BIOMETRY_ANY"))];
-  const { transaction } = takeApart(new Uint8Array(), { kind: "evaluation", application_id: "shop", binding_id: "b" });
+  const { transaction } = takeApart(new Uint8Array(), { kind: "evaluation", application_id: "shop", binding_id: "b", policy: "payment" });
   if (transaction) keys.map((one) => one.pay(transaction));
   // @ts-expect-error: a payment has a payee
   keys[0].pay({ amount: "1", currency: "EUR", reference: "r" });
-  // @ts-expect-error: what a binding knows is not what an evaluation knows
+  // @ts-expect-error: an evaluation's signing input is checked against the policy that was asked for
+  takeApart(new Uint8Array(), { kind: "evaluation", application_id: "shop", binding_id: "b" });
+  // @ts-expect-error: a binding's signing input has a profile and a device
   takeApart(new Uint8Array(), { kind: "binding", application_id: "shop", binding_id: "b" });
   console.log(nextStep("submit", {}).step);
   return Promise.all([new Passkeys(app).login(), ...keys.map((one) => one.login())]);
@@ -268,7 +270,7 @@ def test_a_wrapper_of_react_native_with_the_service(backend, web_project, platfo
     assert json.loads(run.stdout) == [
         ["enable", "done"],
         ["login", "OUTCOME_SUCCEEDED"],
-        # Nothing attests such a key, so that an Android phone pays nothing with it.
+        # No hardware attests such a key, so an Android phone pays nothing with it.
         ["pay", "OUTCOME_SUCCEEDED" if is_apple else "bind-again"],
         ["canceled", "OUTCOME_CANCELED"],
         ["another key", "OUTCOME_TRY_AGAIN"],
@@ -340,17 +342,17 @@ def test_a_lying_backend_reaches_no_authenticator(backend, browser):
     open_page(browser, backend)
     assert browser.run("register('alice')")["step"] == "done"
     backend.calls.clear()
-    lies = {
-        "other-transaction": ("pay", {"transaction": {**PAYMENT, "amount": "420.00"}}),
-        "not-a-payment": ("pay", {"policy": "login", "transaction": None}),
-        "transaction-not-shown": ("login", {"policy": "payment", "transaction": PAYMENT}),
-    }
+    lies = [
+        ("other-transaction", "pay", {"transaction": {**PAYMENT, "amount": "420.00"}}),
+        ("other-policy", "pay", {"policy": "login", "transaction": None}),
+        ("other-policy", "login", {"policy": "payment", "transaction": PAYMENT}),
+    ]
     relay = backend.relay
-    for code, (method, lie) in lies.items():
+    for code, method, lie in lies:
 
-        def lying(bindings, evaluations, path, body, person, lie=lie):
+        def lying(bindings, evaluations, path, body, person, languages, lie=lie):
             wanted = {name: value for name, value in {**body, **lie}.items() if value is not None}
-            return relay(bindings, evaluations, path, wanted, person)
+            return relay(bindings, evaluations, path, wanted, person, languages)
 
         backend.relay = lying
         result = browser.run(f"{method}({json.dumps(PAYMENT)})")
@@ -381,7 +383,9 @@ def test_a_passkey_that_the_service_does_not_know_any_more(backend, browser):
     browser.run("register('alice')")
     backend.shop.caller.revoke(backend.binding)
     known = lambda: browser.call("WebAuthn.getCredentials", authenticatorId=browser.authenticator)["credentials"]  # noqa: E731
-    assert steps(browser, "login()") == ["try-again"]
+    login = browser.run("login()")
+    assert login["step"] == "try-again"
+    assert any("\u4e00" <= letter <= "\u9fff" for letter in login["message"])  # in the page's language
     assert len(known()) == 1
     assert browser.run("register('alice')")["step"] == "done"
     assert [one["credentialId"] for one in known()] == [base64_of(backend.binding.passkey.credential_id)]
@@ -432,8 +436,11 @@ def test_a_page_with_a_key_of_the_browser(backend, browser):
     assert steps(browser, "keys.login()") == ["bind-again"]
     assert browser.run("keys.status()")["status"] == "not-enabled"
     assert steps(browser, "enable('alice')", "keys.login()") == ["done", "done"]
+    with pytest.raises(LookupError):  # not bob's
+        backend.answer("/touchstone/RevokeBinding", {"bindingId": backend.binding.binding_id, "profile": "bob"})
     browser.run("keys.disable()")
     assert browser.run("keys.status()")["status"] == "not-enabled"
+    assert backend.shop.caller.events()[-1].kind == "binding.revoked"
 
 
 @needs_chromium

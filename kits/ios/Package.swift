@@ -16,7 +16,7 @@ let package = Package(
   products: [.library(name: "TouchstoneKit", targets: ["TouchstoneKit", "TouchstoneKitCore"])],
   dependencies: dependencies,
   targets: [
-    // What is decided, without a phone.
+    // The decisions, which need no phone.
     .target(name: "TouchstoneKitCore"),
     // Keychain, prompts and calls.
     .target(name: "TouchstoneKit", dependencies: ["TouchstoneKitCore"] + phone),

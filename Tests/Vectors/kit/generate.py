@@ -48,8 +48,8 @@ def evaluation_input(
     return encoded(tag, challenge, application, binding, policy, purpose, transaction)
 
 
-def payment_input(transaction=None, **changes):
-    return evaluation_input(**{"policy": "payment", "purpose": PAYMENT, "transaction": transaction or transaction_bytes(**changes)})
+def payment_input(transaction=None, policy="payment", **changes):
+    return evaluation_input(policy=policy, purpose=PAYMENT, transaction=transaction or transaction_bytes(**changes))
 
 
 def own_binding(**changes):
@@ -57,7 +57,8 @@ def own_binding(**changes):
 
 
 def own_evaluation(**changes):
-    return {"kind": "evaluation", "application_id": SHOP, "binding_id": BINDING, **changes}
+    policy = "payment" if changes.get("shown") else "login"
+    return {"kind": "evaluation", "application_id": SHOP, "binding_id": BINDING, "policy": policy, **changes}
 
 
 def signing_inputs():
@@ -76,7 +77,7 @@ def signing_inputs():
         right.append({"name": name, **own, "signing_input": b64(data), "expect": expect})
 
     def evaluation(name, own=None, policy="login", payment=None, challenge=CHALLENGE):
-        own = {**own_evaluation(), **(own or {})}
+        own = {**own_evaluation(policy=policy), **(own or {})}
         expect = {
             "challenge": b64(challenge),
             "application_id": own["application_id"],
@@ -111,8 +112,10 @@ def signing_inputs():
     binding("a binding whose challenge is zeros", challenge=bytes(32))
     evaluation("a login")
     evaluation("a login by a policy of the shop", policy="deviceOwnerAuthentication")
+    evaluation("a login by a policy with a name in Chinese", policy="登录")
+    evaluation("a payment by a policy of the shop", policy="large-payment", payment=COFFEE)
     evaluation("a login whose challenge is ones", challenge=b"\xff" * 32)
-    evaluation("a login by a passkey that names nobody", {"binding_id": ""})
+    evaluation("a login by a passkey that names no profile", {"binding_id": ""})
     evaluation("a payment", policy="payment", payment=COFFEE)
     evaluation("a payment without a fraction", policy="payment", payment={**COFFEE, "amount": "1200"})
     evaluation("a payment of less than one", policy="payment", payment={**COFFEE, "amount": "0.50"})
@@ -159,7 +162,7 @@ def signing_inputs():
     refused("a policy that is not UTF-8", "not-utf8", own_evaluation(), evaluation_input(policy=b"log\xffin"))
     refused("an application in an overlong encoding", "not-utf8", own_evaluation(), evaluation_input(application=b"sho\xc1\xb0"))
     refused("a profile with a surrogate", "not-utf8", own_binding(), binding_input(profile=b"\xed\xa0\x80"))
-    # Whose they are
+    # Owners
     refused("another application's login", "other-application", own_evaluation(), evaluation_input(application="bank"))
     refused("another application's binding", "other-application", own_binding(), binding_input(application="bank"))
     refused(
@@ -178,6 +181,25 @@ def signing_inputs():
         shown,
         evaluation_input(binding="b_other", policy="payment", purpose=PAYMENT, transaction=transaction_bytes()),
     )
+    for name, signed in [
+        ("another policy for logins", "login-without-finger"),
+        ("the payment's policy", "payment"),
+        ("a policy in capitals", "Login"),
+        ("a policy with a space after it", "login "),
+        ("no policy", ""),
+    ]:
+        refused(f"{name}, where a login was asked for", "other-policy", own_evaluation(), evaluation_input(policy=signed))
+    refused("another policy for payments", "other-policy", shown, payment_input(policy="small-payment"))
+    refused("a payment under the login's policy", "other-policy", shown, payment_input(policy="login"))
+    accented = own_evaluation(policy="café")
+    refused("a policy in another encoding", "other-policy", accented, evaluation_input(policy="cafe\u0301"))
+    refused("another binding and another policy", "other-binding", own_evaluation(), evaluation_input(binding="b", policy="p"))
+    refused(
+        "another policy and another challenge",
+        "other-policy",
+        own_evaluation(challenge=b64(CHALLENGE)),
+        evaluation_input(challenge=OTHER_CHALLENGE, policy="payment"),
+    )
     refused("another profile", "other-profile", own_binding(), binding_input(profile="mallory"))
     refused("the same name in another encoding", "other-profile", own_binding(profile_id="café"), binding_input(profile="cafe\u0301"))
     refused("another device", "other-device", own_binding(), binding_input(device="0c2d6f4f-3d0b-4b7e-9a55-6f1f1c1e8e21"))
@@ -194,14 +216,14 @@ def signing_inputs():
         own_evaluation(challenge=b64(CHALLENGE)),
         evaluation_input(challenge=OTHER_CHALLENGE),
     )
-    # What for
-    refused("a purpose that nobody knows", "unknown-purpose", own_evaluation(), evaluation_input(purpose=b"\x03"))
+    # Purposes and transactions
+    refused("a purpose that no kit knows", "unknown-purpose", own_evaluation(), evaluation_input(purpose=b"\x03"))
     refused("a purpose of zero", "unknown-purpose", own_evaluation(), evaluation_input(purpose=b"\x00"))
     refused("a purpose of two bytes", "unknown-purpose", own_evaluation(), evaluation_input(purpose=b"\x00\x01"))
     refused("no purpose", "unknown-purpose", own_evaluation(), evaluation_input(purpose=b""))
     refused("a login with a transaction", "transaction-in-login", own_evaluation(), evaluation_input(transaction=transaction_bytes()))
-    refused("a login, where a payment was shown", "not-a-payment", shown, evaluation_input())
-    refused("a payment, where a login was asked for", "transaction-not-shown", own_evaluation(), payment_input())
+    refused("a login, where a payment was shown", "not-a-payment", shown, evaluation_input(policy="payment"))
+    refused("a payment, where a login was asked for", "transaction-not-shown", own_evaluation(), payment_input(policy="login"))
     refused("a payment without a transaction", "malformed-transaction", shown, evaluation_input(policy="payment", purpose=PAYMENT))
     refused(
         "a transaction of another version",
@@ -599,7 +621,7 @@ def signatures():
     return cases
 
 
-# What a phone says of itself
+# Postures
 
 
 def postures():
@@ -667,7 +689,7 @@ def postures():
     apple("no finger and no passcode", error=-7, owner=-5, state=None, biometry_available=True, passcode_set=False)
     apple("a Mac whose keyboard with Touch ID is away", "macos", error=-13, state=None, model="Mac14,3", system_version="14.4")
     apple("a Mac that was never paired with a keyboard", "macos", error=-12, state=None, model="Mac14,3", system_version="14.4")
-    apple("an error that nobody knows", error=-4711, state=None)
+    apple("an error that no kit knows", error=-4711, state=None)
     apple("fingers, and no domain state", state=None, **fine)
     apple("the longest domain state", state=b64(b"d" * 256), **fine)
 
@@ -694,9 +716,9 @@ def postures():
     android("an update is required", 15)
     android("the status is unknown", -1)
     android("not supported", -2)
-    android("an answer that nobody knows", 4711)
+    android("an answer that no kit knows", 4711)
     android("no screen lock", 11, secure=False, biometry_available=True)
-    android("bytes that somebody takes for a domain state", state=state, **fine)
+    android("bytes in place of a domain state", state=state, **fine)
 
     def web(name, verifies, version="131.0.6778.86", code=None):
         expect = dict.fromkeys(("biometry_available", "biometry_enrolled", "passcode_set"), verifies)
@@ -742,7 +764,7 @@ def errors():
         (-13, "biometryDisconnected", "unavailable"),
         (-14, "invalidDimensions", "unavailable"),
         (-1004, "notInteractive", "unavailable"),
-        (-4711, "a code that nobody knows", "unavailable"),
+        (-4711, "a code that no kit knows", "unavailable"),
     ]:
         case("ios-la-error", f"LAError {code}: {name}", code, means, code=code)
     case("ios-la-error", "LAError -9, and the app closed the prompt itself", None, "cancel", code=-9, closed_by_app=True)
@@ -761,7 +783,7 @@ def errors():
         (-50, "errSecParam", -6, "unavailable"),
         (-108, "errSecAllocate", -6, "unavailable"),
         (-34018, "errSecMissingEntitlement", -6, "unavailable"),
-        (-4711, "a code that nobody knows", -6, "unavailable"),
+        (-4711, "a code that no kit knows", -6, "unavailable"),
     ]:
         case("ios-os-status", f"OSStatus {code}: {name}", send, means, code=code)
     for code, name, send, means in [
@@ -774,7 +796,7 @@ def errors():
         (-7, "tokenNotFound", -6, "unavailable"),
         (-8, "badParameter", -6, "unavailable"),
         (-9, "authenticationNeeded", None, "retry"),
-        (-4711, "a code that nobody knows", -6, "unavailable"),
+        (-4711, "a code that no kit knows", -6, "unavailable"),
     ]:
         case("ios-token", f"TKError {code}: {name}", send, means, code=code)
     for code, name, send, means in [
@@ -791,7 +813,7 @@ def errors():
         (12, "ERROR_HW_NOT_PRESENT", -6, "unavailable"),
         (14, "ERROR_NO_DEVICE_CREDENTIAL", -5, "no-passcode"),
         (15, "ERROR_SECURITY_UPDATE_REQUIRED", -6, "unavailable"),
-        (4711, "a code that nobody knows", -6, "unavailable"),
+        (4711, "a code that no kit knows", -6, "unavailable"),
     ]:
         case("android-prompt", f"BiometricPrompt {code}: {name}", send, means, code=code)
     case(
@@ -823,7 +845,7 @@ def errors():
     return cases
 
 
-# What an app does next
+# Next steps
 
 FACTORS = {name: f"FACTOR_{name}" for name in ("BIOMETRY", "DEVICE_OWNER", "PASSCODE", "GESTURE", "PASSKEY", "PRIMARY")}
 FINGER, OWNER, PASSCODE, GESTURE, PASSKEY, PRIMARY = FACTORS.values()
@@ -838,14 +860,24 @@ def next_steps():
             more["message"] = more.pop("message_shown")
         cases.append({"name": name, "at": at, **given, "answer": answer, "expect": {"step": step, **more}})
 
+    def denied(reason, retry_after=None, message=None):
+        denial = {"reason": reason}
+        if retry_after is not None:
+            denial["retry_after"] = retry_after
+        if message:
+            denial["message"] = dict(zip(("locale", "text"), message))
+        return denial
+
     # BeginEvaluation, CanEvaluatePolicy
-    def begin(name, step, denial=None, factors=(), verdict="UNCHANGED", retry_after=None, advisories=(), **more):
+    def begin(
+        name, step, denial=None, factors=(), verdict="UNCHANGED", retry_after=None, advisories=(), message=None, languages=None, **more
+    ):
         answer = {"factors": list(factors), "domain_state": f"DOMAIN_STATE_VERDICT_{verdict}"}
         if denial:
-            answer["denial"] = {"reason": denial, **({"retry_after": retry_after} if retry_after else {})}
+            answer["denial"] = denied(denial, retry_after, message)
         if advisories:
             answer["advisories"] = list(advisories)
-        case(name, "begin", answer, step, **more)
+        case(name, "begin", answer, step, languages, **more)
 
     begin("a finger first", "prompt", factors=[FINGER, OWNER], factor=FINGER)
     begin("the passcode of the phone first", "prompt", factors=[OWNER], factor=OWNER)
@@ -853,14 +885,14 @@ def next_steps():
     begin("a passcode of the service", "prompt", factors=[PASSCODE, PRIMARY], factor=PASSCODE)
     begin("the fingers changed, and the phone's passcode is left", "prompt", factors=[OWNER], verdict="CHANGED", factor=OWNER)
     begin("iOS 10.1", "prompt", factors=[FINGER], advisories=["SLOW_PROMPT"], factor=FINGER, notices=["slow-prompt"])
-    begin("an advisory that nobody knows", "prompt", factors=[FINGER], advisories=["NEW_ADVISORY"], factor=FINGER)
+    begin("an advisory that no kit knows", "prompt", factors=[FINGER], advisories=["NEW_ADVISORY"], factor=FINGER)
     begin("the shop's own login alone", "log-in", factors=[PRIMARY])
     begin("the fingers changed, and nothing is left", "bind-again", verdict="CHANGED")
     begin("the fingers changed with the system, and nothing is left", "bind-again", verdict="CHANGED_WITH_OS")
     begin("locked, and nothing is left", "log-in", verdict="UNKNOWN_WHILE_LOCKED")
     begin("nothing is left", "log-in")
-    begin("a factor that nobody knows", "log-in", factors=["FACTOR_VOICE"])
-    begin("a factor that nobody knows before a finger", "prompt", factors=["FACTOR_VOICE", FINGER], factor=FINGER)
+    begin("a factor that no kit knows", "log-in", factors=["FACTOR_VOICE"])
+    begin("a factor that no kit knows before a finger", "prompt", factors=["FACTOR_VOICE", FINGER], factor=FINGER)
     for reason, step in [
         ("OS_TOO_OLD", "update-system"),
         ("PASSCODE_NOT_SET", "open-settings"),
@@ -886,6 +918,23 @@ def next_steps():
     begin("denied: PASSCODE_LOCKED", "wait", denial="PASSCODE_LOCKED", retry_after=60, seconds=60)
     begin("denied: GESTURE_LOCKED, half a second", "wait", denial="GESTURE_LOCKED", retry_after=0.5, seconds=1)
     begin("denied: PASSCODE_LOCKED, without a time", "wait", denial="PASSCODE_LOCKED", seconds=1)
+    begin("denied: PASSCODE_LOCKED, for no time", "wait", denial="PASSCODE_LOCKED", retry_after=0, seconds=1)
+    begin("denied: PASSCODE_LOCKED, until yesterday", "wait", denial="PASSCODE_LOCKED", retry_after=-86400, seconds=1)
+    begin("denied: PASSCODE_LOCKED, for a day", "wait", denial="PASSCODE_LOCKED", retry_after=86400, seconds=86400)
+    begin("denied: GESTURE_LOCKED, for more than a day", "wait", denial="GESTURE_LOCKED", retry_after=86400.5, seconds=86400)
+    set_passcode, in_chinese = "Set a passcode first.", "请先设置密码。"
+    begin("denied, with a text", "open-settings", denial="PASSCODE_NOT_SET", message=("en", set_passcode), message_shown=set_passcode)
+    begin(
+        "denied, with a text in Chinese",
+        "open-settings",
+        denial="PASSCODE_NOT_SET",
+        message=("zh-Hans", in_chinese),
+        languages="fr, zh-CN",
+        message_shown=in_chinese,
+    )
+    begin("denied, with a text in another language", "open-settings", denial="PASSCODE_NOT_SET", message=("zh-Hans", in_chinese))
+    begin("denied, with a text that reorders", "log-in", denial="BIOMETRY_LOCKOUT", message=("en", "Log \u202ein"))
+    begin("denied, with a text of 1,025 bytes", "log-in", denial="BIOMETRY_LOCKOUT", message=("en", "x" * 1025))
 
     # SubmitAttempt
     def submit(
@@ -900,6 +949,7 @@ def next_steps():
         denial=None,
         message=None,
         languages=None,
+        key_gone=None,
         **more,
     ):
         answer = {
@@ -909,16 +959,23 @@ def next_steps():
             "next_factors": list(then),
             "domain_state": f"DOMAIN_STATE_VERDICT_{verdict}",
         }
-        if retry_after:
+        if retry_after is not None:
             answer["retry_after"] = retry_after
         if denial:
-            answer["denial"] = {"reason": denial}
+            answer["denial"] = denial if isinstance(denial, dict) else denied(denial)
         if message:
             answer["message"] = dict(zip(("locale", "text"), message))
+        if key_gone is not None:
+            answer["key_gone"] = key_gone
         case(name, "submit", answer, step, languages, **more)
 
     submit("a success", "done", "SUCCEEDED")
     submit("a success by the phone's passcode after a change", "done", "SUCCEEDED", by=OWNER, verdict="CHANGED")
+    bind = {"notices": ["bind-again"]}
+    submit("a success by the phone's passcode, the finger's key is dead", "done", "SUCCEEDED", by=OWNER, key_gone=True, **bind)
+    submit("a success by a gesture, the finger's key is dead", "done", "SUCCEEDED", by=GESTURE, key_gone=True, **bind)
+    submit("a success, and every key is there", "done", "SUCCEEDED", by=OWNER, key_gone=False)
+    submit("a wrong passcode, the finger's key is dead", "try-again", "TRY_AGAIN", -1, PASSCODE, [PASSCODE], key_gone=True, factor=PASSCODE)
     submit("a wrong finger", "try-again", "TRY_AGAIN", -1, then=[FINGER, OWNER], factor=FINGER)
     submit("a wrong passcode", "try-again", "TRY_AGAIN", -1, PASSCODE, [PASSCODE], factor=PASSCODE)
     submit("a wrong passkey", "try-again", "TRY_AGAIN", -1, PASSKEY, [PASSKEY], factor=PASSKEY)
@@ -932,7 +989,7 @@ def next_steps():
     for code in (-11, -12, -13, -14, -1004, 0):
         submit(f"an LAError of {code}, another factor is left", "use-factor", "FAILED", code, then=[OWNER], factor=OWNER)
     submit("an LAError of -1004, and nothing is left", "log-in", "FAILED", -1004)
-    submit("an LAError that nobody knows", "log-in", "FAILED", 0)
+    submit("an LAError that no kit knows", "log-in", "FAILED", 0)
     submit("the binding was revoked meanwhile", "bind-again", "FAILED", -6, denial="BINDING_REVOKED")
     submit("the binding was erased meanwhile", "bind-again", "FAILED", -6, denial="BINDING_UNKNOWN")
     submit("the person canceled", "stay", "CANCELED", -2, then=[FINGER])
@@ -941,13 +998,16 @@ def next_steps():
     submit("the fallback button", "use-factor", "FALLBACK", -3, then=[PASSCODE, PRIMARY], factor=PASSCODE)
     submit("the fallback button, the shop's login is left", "log-in", "FALLBACK", -3, then=[PRIMARY])
     submit("the fallback button, nothing is left", "log-in", "FALLBACK", -3)
-    submit("the fallback button, a factor that nobody knows is left", "log-in", "FALLBACK", -3, then=["FACTOR_VOICE"])
+    submit("the fallback button, a factor that no kit knows is left", "log-in", "FALLBACK", -3, then=["FACTOR_VOICE"])
     submit("locked, the phone's passcode is left", "use-factor", "LOCKED_OUT", -8, then=[OWNER], factor=OWNER)
     submit("locked, a gesture is left", "use-factor", "LOCKED_OUT", -8, then=[GESTURE, PRIMARY], factor=GESTURE)
     submit("locked, nothing is left", "log-in", "LOCKED_OUT", -8)
     submit("locked before iOS 9, nothing is left", "log-in", "LOCKED_OUT", -1)
     submit("the passcode is locked", "wait", "LOCKED_OUT", -1, PASSCODE, retry_after=300, seconds=300)
     submit("the passcode is locked for a fraction more", "wait", "LOCKED_OUT", -1, PASSCODE, retry_after=59.2, seconds=60)
+    submit("the passcode is locked for more than a day", "wait", "LOCKED_OUT", -1, PASSCODE, retry_after=1e12, seconds=86400)
+    submit("the passcode is locked for no time", "set-secret", "LOCKED_OUT", -1, PASSCODE, retry_after=0)
+    submit("the finger is locked until yesterday", "log-in", "LOCKED_OUT", -8, retry_after=-5)
     submit("the passcode is locked, a finger is left", "use-factor", "LOCKED_OUT", -1, PASSCODE, [FINGER], 300, factor=FINGER)
     submit("the passcode is disabled", "set-secret", "LOCKED_OUT", -1, PASSCODE)
     submit("the gesture is disabled", "set-secret", "LOCKED_OUT", -1, GESTURE)
@@ -997,6 +1057,12 @@ def next_steps():
         )
     submit("a text that reorders", "try-again", message=("en", "Try \u202eagain"), languages="en", **wrong)
     submit("a text with a line feed", "try-again", message=("en", "Try\nagain"), languages="en", **wrong)
+    denial = denied("BINDING_REVOKED", message=("en", "Set up this phone again."))
+    own = ("en", "This phone is not known any more.")
+    shown = {"message_shown": "Set up this phone again."}
+    submit("a denial's text", "bind-again", "FAILED", -6, denial=denial, **shown)
+    submit("a denial's text in another language", "bind-again", "FAILED", -6, denial=denial, languages="zh")
+    submit("the answer's text before the denial's", "bind-again", "FAILED", -6, denial=denial, message=own, message_shown=own[1])
     submit("an empty text", "try-again", message=("en", ""), languages="en", **wrong)
     submit("a text of 1,025 bytes", "try-again", message=("en", "x" * 1025), languages="en", **wrong)
 
@@ -1022,18 +1088,31 @@ def next_steps():
         ("retry", True, [], "bind-again", {}),
         ("retry", True, [OWNER], "bind-again", {"factor": OWNER}),
         ("cancel", False, [OWNER], "stay", {}),
+        # Nothing is sent of a prompt while a phone is bound: the steps are those of a denial with the same cause.
+        ("cancel", False, [], "stay", {}),
+        ("failure", False, [], "begin-again", {}),
+        ("lockout", False, [], "log-in", {}),
+        ("lockout", False, [OWNER], "log-in", {}),
+        ("fallback", False, [], "log-in", {}),
+        ("unavailable", False, [], "open-settings", {}),
+        ("unavailable", False, [PASSCODE], "open-settings", {}),
+        ("not-enrolled", False, [], "open-settings", {}),
+        ("no-passcode", False, [], "open-settings", {}),
     ]:
         name = f"{means}{', once more' if again else ''}; left: {', '.join(others) or 'nothing'}"
         case(name, "prompt", {"means": means, "again": again, "factor": FINGER, "next_factors": others}, step, **more)
 
     # A call that failed
     def failed(status, reason, step, retry_after=None, **more):
-        answer = {"status": status, "reason": reason, **({"retry_after": retry_after} if retry_after else {})}
-        case(f"{status}{' ' + reason if reason else ''}{f' after {retry_after} s' if retry_after else ''}", "failed", answer, step, **more)
+        answer = {"status": status, "reason": reason, **({} if retry_after is None else {"retry_after": retry_after})}
+        after = "" if retry_after is None else f" after {retry_after} s"
+        case(f"{status}{' ' + reason if reason else ''}{after}", "failed", answer, step, **more)
 
     for status in ("UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED"):
         failed(status, "", "wait", seconds=1)
     failed("UNAVAILABLE", "", "wait", 2.5, seconds=3)
+    for seconds, waited in [(0, 1), (-3, 1), (86_399.5, 86_400), (86_401, 86_400), (1e12, 86_400)]:
+        failed("UNAVAILABLE", "", "wait", seconds, seconds=waited)
     failed("DEADLINE_EXCEEDED", "", "begin-again")
     failed("CANCELLED", "", "begin-again")
     failed("INVALID_ARGUMENT", "", "fix-app")
@@ -1067,12 +1146,71 @@ def next_steps():
         "wrong-tag",
         "other-application",
         "other-binding",
+        "other-policy",
         "other-challenge",
+        "no-binding",
         "other-transaction",
         "transaction-not-shown",
         "text-reorders",
     ):
         case(f"the kit refused: {code}", "refused", {"code": code}, "stop")
+    return cases
+
+
+# Languages
+
+
+def languages():
+    """The language of texts for a person, as the service chooses it by `accept-language` (RFC 9110, 12.5.4)."""
+    table = {
+        "en": [
+            "", "en", "en-GB", "EN-us", "de", "fr, de", "zh-Hant", "zh-TW", "zh-HK, en", "zh-Hant-CN", "*", "fr, *", "en, zh", "zh;q=0.5, en",
+            "zh;q=0", "zh;q=0.", "en;q=0.5, zh;q=0.5", "zh;q=0.7, en;q=0.701", "zhx", "zho-CN", "zh_CN", "zh-", "zh;q=2", "zh;q=0.5000", "zh;p=1",
+            "zh;", "zh;q=", "zh; q =1", "z h", "en;q=0, zh;q=0", "zh;q=0, *", "en;q=0, *;q=0", "toolongasubtag-zh", ", ,",
+            "en;q=0.2, zh;q=0.8, en;q=0.9", ",".join(["fr"] * 32 + ["zh"]),
+        ],
+        "zh-Hans": [
+            "zh", "zh-CN", "zh-Hans", "ZH-hans-HK", "zh-SG", "zh-TW-Hans", "fr, zh-CN", "de;q=0.9, zh;q=0.1", "zh, en", "en;q=0.9, zh",
+            "zh;q=0.5, en;q=0.5", "zh-Hant, zh", "zh-TW, zh-CN;q=0.8, en;q=0.7", " zh ; q=1.000 ", "zh;Q=0.5", "zh;q=1.",
+            "en;q=0, *", "*;q=0.5, en;q=0.4", "fr;q=1.001, zh;q=0.1", "zh;q=0.001", "en;q=0.5, zh;q=0.51, en;q=0.4", "\tzh\t", "en;q, zh;q=0.1",
+            "zh-Hans-CN;q=1, en-CN;q=0.9", ",".join(["fr"] * 31 + ["zh"]),
+        ],
+    }  # fmt: skip
+    return [
+        {"name": f"{accept if len(accept) < 40 else len(accept)!r} leads to {language}", "languages": accept, "expect": {"language": language}}
+        for language, headers in table.items()
+        for accept in headers
+    ]
+
+
+# Texts of the backend
+
+
+def texts():
+    """Whether a person is shown a text of the backend: within the bound of its field, and with nothing that turns or hides."""
+    fields = {"message": 1024, "localized_reason": 512, "fallback_title": 128, "cancel_title": 128}
+    cases = []
+
+    def case(name, field, text, shown):
+        cases.append({"name": name, "field": field, "maximum_bytes": fields[field], "text": text, "expect": {"shown": shown}})
+
+    for field, most in fields.items():
+        case(f"{field}: the longest", field, "x" * most, True)
+        case(f"{field}: a byte more", field, "x" * (most + 1), False)
+        case(f"{field}: as many characters in more bytes", field, "\u00e9" + "x" * (most - 1), False)
+        case(f"{field}: none", field, "", False)
+    for name, text in [
+        ("English", "Log in to the shop"),
+        ("Chinese", "\u767b\u5f55\u5546\u5e97"),
+        ("Arabic", "\u062a\u0633\u062c\u064a\u0644 \u0627\u0644\u062f\u062e\u0648\u0644"),
+        ("an emoji with a variant", "Coffee \u2615\ufe0f"),
+        ("characters around those that turn", "\u202f\u2070\u061d\u2010"),
+    ]:
+        case(name, "localized_reason", text, True)
+    turning = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    hidden = "\0\t\n\r\x1f\x7f\x85\x9f\xad\u034f\u115f\u17b4\u180e\u200b\u2028\u2029\u2060\u2064\u206a\u206f\u2800\u3164\ufeff\uffa0\ufff9\ufffb"
+    for character in turning + hidden:
+        case(f"with U+{ord(character):04X}", "localized_reason", f"Log in{character}", False)
     return cases
 
 
@@ -1101,7 +1239,7 @@ def lifetimes():
 
 
 def states():
-    """What Touch ID's state is, from what the app keeps and finds."""
+    """Touch ID's state, from the app's record and its keys."""
     cases = []
 
     def case(name, status, binding=True, installation="i-1", found=("biometry", "device-owner"), profile=ALICE, forget=(), **kept):
@@ -1119,7 +1257,7 @@ def states():
 
     everything = ("binding", "keys")
     case("bound", "ready")
-    case("bound, and nobody is logged in", "ready", profile=None)
+    case("bound, and no account is logged in", "ready", profile=None)
     case("bound with the biometric key alone", "ready", made=["biometry"], found=["biometry"])
     case("bound with the biometric key alone, and another one is there", "ready", made=["biometry"])
     case("never bound", "not-enabled", binding=False, found=[])
@@ -1146,6 +1284,8 @@ GROUPS = {
     "postures": postures,
     "errors": errors,
     "next_steps": next_steps,
+    "languages": languages,
+    "texts": texts,
     "lifetimes": lifetimes,
     "states": states,
 }

@@ -1,23 +1,17 @@
-// What an app decides without a prompt: what comes next, and what state it is in. Tests/Vectors/kit/README.md has the tables.
+// Decides what the app does next, and which state it is in. Tests/Vectors/kit/README.md has the tables.
 
-import { textFault, utf8 } from "./bytes.js";
+import { legible } from "./bytes.js";
+import { languageOf } from "./language.js";
 
 /** DevicePosture, as JSON has it. */
-export type Posture = ReturnType<typeof postureWith>;
+export type Posture = {
+  platform: string; os_version: string; device_model: string; biometry_type: string; biometry_available: boolean; biometry_enrolled: boolean;
+  biometry_locked_out: boolean; passcode_set: boolean; domain_state: string;
+};
 
-/** A posture whose device `verifies` its user, or not. What a platform knows better, it changes. */
-export function postureWith(platform: string, os_version: string, device_model: string, verifies: boolean) {
-  return {
-    platform,
-    os_version,
-    device_model,
-    biometry_type: "BIOMETRY_TYPE_UNSPECIFIED",
-    biometry_available: verifies,
-    biometry_enrolled: verifies,
-    biometry_locked_out: false,
-    passcode_set: verifies,
-    domain_state: "",
-  };
+/** Returns the posture of a browser, whose device verifies its user or not. */
+export function browserPosture(os_version: string, verifies: boolean): Partial<Posture> {
+  return { platform: "web", os_version, biometry_available: verifies, biometry_enrolled: verifies, passcode_set: verifies };
 }
 
 type Text = { locale?: string; text?: string };
@@ -27,20 +21,25 @@ export type Answer = {
   factor?: string; factors?: string[]; next_factors?: string[]; outcome?: string; la_error?: number; domain_state?: string;
   retry_after?: number; denial?: { reason?: string; retry_after?: number; message?: Text }; message?: Text;
   advisories?: string[]; status?: string; reason?: string; means?: string; again?: boolean; code?: string;
+  /** The kit found a key of the binding dead. */
+  key_gone?: boolean;
 };
 
 export type Next = { step: string; factor?: string; seconds?: number; notices?: string[]; message?: string };
 
-const factors = ["BIOMETRY", "DEVICE_OWNER", "PASSCODE", "GESTURE", "PASSKEY"].map((name) => `FACTOR_${name}`);
+const usableFactor = /^FACTOR_(BIOMETRY|DEVICE_OWNER|PASSCODE|GESTURE|PASSKEY)$/;
+const maximumSeconds = 86_400; // A person who must wait for more than a day begins anew.
+const maximumMessageBytes = 1024;
 
-/** By step: the reasons of denials and of FAILED_PRECONDITION, and the statuses. All others lead to log-in. */
+/** By step: the reasons of denials and of FAILED_PRECONDITION, the statuses, and the ends of a prompt. All others lead to log-in. */
 const steps: Record<string, string> = {
   "update-system": "OS_TOO_OLD DOMAIN_STATE_REQUIRED",
-  "open-settings": "PASSCODE_NOT_SET BIOMETRY_NOT_AVAILABLE BIOMETRY_NOT_ENROLLED",
+  "open-settings": "PASSCODE_NOT_SET BIOMETRY_NOT_AVAILABLE BIOMETRY_NOT_ENROLLED no-passcode unavailable not-enrolled",
   "bind-again": "PLATFORM_DIFFERS BINDING_UNKNOWN BINDING_REVOKED NO_USABLE_FACTOR LEVEL_TOO_LOW APP_NOT_PROVEN NOT_FOUND",
   "set-secret": "PASSCODE_DISABLED GESTURE_DISABLED",
   "try-again": "WRONG_SECRET",
-  "begin-again": "TICKET_INVALID DEADLINE_EXCEEDED CANCELLED CANCELED",
+  "begin-again": "TICKET_INVALID DEADLINE_EXCEEDED CANCELLED CANCELED failure",
+  stay: "cancel",
   "assert-again": "APP_ASSERTION_NOT_ACCEPTED",
   "replace-binding": "DEVICE_BOUND_TO_ANOTHER_PROFILE",
   "revoke-a-binding": "TOO_MANY_BINDINGS",
@@ -51,23 +50,18 @@ const steps: Record<string, string> = {
 };
 const stepOf = (name = "") => Object.keys(steps).find((step) => steps[step].split(" ").includes(name)) ?? "log-in";
 
-function stepAfterFailure(error: number, usable?: string): [string, string?] {
-  if (error === -5 || error === -7) return ["open-settings", usable];
-  if (usable) return ["use-factor", usable];
-  return [error === -1 ? "begin-again" : error === -6 ? "open-settings" : "log-in"];
-}
-
 function stepAt(at: string, answer: Answer): [string, string?] {
-  const { outcome, factor, means, denial, status, reason } = answer;
+  const { outcome, factor, means, denial, status, reason, la_error } = answer;
   const all = answer.next_factors ?? answer.factors ?? [];
-  const usable = all.find((one) => factors.includes(one));
-  const hasChanged = /_CHANGED(_WITH_OS)?$/.test(`${answer.domain_state}`);
+  const usable = all.find((one) => usableFactor.test(one));
+  const hasChanged = /_CHANGED/.test(`${answer.domain_state}`);
+  const useOr = (step: string): [string, string?] => (usable ? ["use-factor", usable] : [step]);
   if (at === "bind") return ["done"];
   if (at === "refused") return ["stop"];
   if (at === "failed") return [stepOf(status === "FAILED_PRECONDITION" ? reason : status)];
   if (at === "prompt") {
     if (means === "key-gone" || (means === "retry" && answer.again)) return ["bind-again", usable];
-    return means === "retry" ? ["try-again", factor] : ["stay"];
+    return means === "retry" ? ["try-again", factor] : [stepOf(means)];
   }
   if (denial) return [stepOf(denial.reason)];
   if (at === "begin") return usable ? ["prompt", usable] : [hasChanged && !all.length ? "bind-again" : "log-in"];
@@ -76,38 +70,33 @@ function stepAt(at: string, answer: Answer): [string, string?] {
     case "TRY_AGAIN": return ["try-again", factor];
     case "CANCELED": return ["stay"];
     case "INVALID_CONTEXT": return ["begin-again"];
-    case "FAILED": return stepAfterFailure(answer.la_error ?? 0, usable);
-    case "FALLBACK": return usable ? ["use-factor", usable] : ["log-in"];
+    case "FAILED":
+      if (la_error === -5 || la_error === -7) return ["open-settings", usable];
+      return useOr(la_error === -1 ? "begin-again" : la_error === -6 ? "open-settings" : "log-in");
+    case "FALLBACK": return useOr("log-in");
     case "LOCKED_OUT":
-      if (usable) return ["use-factor", usable];
-      return [answer.retry_after ? "wait" : factor === "FACTOR_PASSCODE" || factor === "FACTOR_GESTURE" ? "set-secret" : "log-in"];
-    case "FACTOR_REQUIRED":
-      if (usable) return ["use-factor", usable];
-      return [all.includes("FACTOR_PRIMARY") ? "log-in" : hasChanged ? "bind-again" : "begin-again"];
+      return useOr(answer.retry_after! > 0 ? "wait" : /_(PASSCODE|GESTURE)$/.test(`${factor}`) ? "set-secret" : "log-in");
+    case "FACTOR_REQUIRED": return useOr(all.includes("FACTOR_PRIMARY") ? "log-in" : hasChanged ? "bind-again" : "begin-again");
   }
   return ["log-in"];
 }
 
-/** The locale that the service has for the first of `languages`. */
-function localeFor(languages: string): string {
-  const [first] = languages.toLowerCase().split(/[,; ]/);
-  return /^zh(-|$)/.test(first) && (/-hans/.test(first) || !/-(hant|tw|hk|mo)/.test(first)) ? "zh-Hans" : "en";
-}
-
-/** What the app does next: `at` is "begin", "submit", "bind", "prompt", "failed" or "refused". */
+/** Returns what the app does next: `at` is "begin", "submit", "bind", "prompt", "failed" or "refused". */
 export function nextStep(at: string, answer: Answer, languages = "en"): Next {
   const [step, factor] = stepAt(at, answer);
   const next: Next = { step };
   if (factor) next.factor = factor;
-  if (step === "wait") next.seconds = Math.ceil(answer.retry_after ?? answer.denial?.retry_after ?? 1);
+  if (step === "wait") next.seconds = Math.min(maximumSeconds, Math.max(1, Math.ceil((answer.denial ?? answer).retry_after!) || 1));
   const notices = (answer.advisories ?? []).filter((name) => /^(SLOW_PROMPT|NO_RECOVERY_FACTOR|DEVICE_REPLACED)$/.test(name));
+  if (step === "done" && answer.key_gone) notices.push("BIND_AGAIN");
   if (notices.length) next.notices = notices.map((name) => name.toLowerCase().replace(/_/g, "-"));
-  const { locale, text = "" } = answer.message ?? answer.denial?.message ?? {};
-  if (text && locale === localeFor(languages) && utf8(text).length <= 1024 && !textFault(text)) next.message = text;
+  const { locale, text } = answer.message ?? answer.denial?.message ?? {};
+  const message = locale === languageOf(languages) && legible(text, maximumMessageBytes);
+  if (message) next.message = message;
   return next;
 }
 
-/** For how many seconds to rely on an evaluation or ticket, from its arrival on. */
+/** Returns for how many seconds to rely on an evaluation or ticket, from its arrival on. */
 export function lifetimeOf(expiresAt: number, phoneTime: number): number {
   const seconds = expiresAt - phoneTime;
   return seconds >= 1 && seconds <= 600 ? seconds : 120;
@@ -121,10 +110,11 @@ export interface State {
   forget: ("binding" | "keys")[];
 }
 
-/** Touch ID's state, from what the app keeps and finds. */
+/** Returns Touch ID's state, from what the app keeps and finds. */
 export function stateOf(kept: Kept | null, installation: string | null, found: string[], profile: string | null): State {
-  if (!kept) return { status: "not-enabled", forget: found.length ? ["keys"] : [] };
-  if (kept.installation !== installation) return { status: "reinstalled", forget: ["binding", "keys"] };
-  if (profile !== null && profile !== kept.profile_id) return { status: "other-profile", forget: [] };
-  return { status: kept.made.every((key) => found.includes(key)) ? "ready" : "bind-again", forget: [] };
+  const is = (status: State["status"], ...forget: State["forget"]): State => ({ status, forget });
+  if (!kept) return found.length ? is("not-enabled", "keys") : is("not-enabled");
+  if (kept.installation !== installation) return is("reinstalled", "binding", "keys");
+  if (profile !== null && profile !== kept.profile_id) return is("other-profile");
+  return is(kept.made.every((key) => found.includes(key)) ? "ready" : "bind-again");
 }

@@ -1,11 +1,11 @@
 // A key of this device, bound to the account: enable, log in, pay, status, disable. A Device makes and keeps the key.
 
-import { afterBinding, App, Begun, Completed, normal, PromptError, Result, resultOf } from "./backend.js";
-import { base64url, fromBase64, utf8 } from "./bytes.js";
+import { App, Begun, bindingOf, Completed, normal, PromptError, Result, resultOf } from "./backend.js";
+import { base64url, fromBase64, legible, utf8 } from "./bytes.js";
 import { Answer, Kept, nextStep, Posture, State, stateOf } from "./decisions.js";
 import { takeApart, Transaction } from "./signing-input.js";
 
-/** What the app keeps. The device id stays for good. */
+/** The app's record of its device and binding. The device id stays for good. */
 export type Kit = { device_id: string; installation: string; binding?: Kept };
 
 /** Makes and keeps one key, and what the app keeps beside it. */
@@ -15,7 +15,7 @@ export interface Device {
   readonly protection: string;
   /** BASE64URL_TEXT: the key signs texts only, and gets the text of the bytes. */
   readonly form: "RAW" | "BASE64URL_TEXT";
-  posture(): Promise<Posture>;
+  posture(): Promise<Partial<Posture>>;
   /** Makes a key in place of the one before, and returns its public half: X9.63 or SPKI. */
   create(): Promise<Uint8Array>;
   /** Prompts if the key needs it. Throws a PromptError. */
@@ -27,54 +27,71 @@ export interface Device {
   save(kit: Kit): Promise<void>;
 }
 
+const maximumReasonBytes = 512; // The service's bound of localized_reason.
+
+async function signed(device: Device, bytes: Uint8Array, reason: string): Promise<object> {
+  const { form } = device;
+  const signature = await device.sign(form === "RAW" ? bytes : utf8(base64url(bytes)), reason);
+  return { signature: base64url(signature), signatureForm: `SIGNATURE_FORM_${form}` };
+}
+
 export class DeviceKeys {
-  private open?: { begun: Begun; binding_id: string; shown?: Transaction; again: boolean };
+  /** An evaluation that the service still accepts attempts for, with the bytes to sign and the prompt's text. */
+  private open?: { id?: string; bytes: Uint8Array; reason: string; next_factors?: string[]; again: boolean; key_gone: boolean };
 
   constructor(private readonly app: App, private readonly device: Device) {}
 
-  /** `profile_id`: who is logged in. */
+  /** Returns the state on this device. `profile_id`: the account that is logged in. */
   async status(profile_id: string | null = null): Promise<State> {
     const { binding = null, installation } = await this.device.load();
     return stateOf(binding, installation, (await this.device.exists()) ? [this.device.factor] : [], profile_id);
   }
 
-  /** Forgets key and binding here. The backend revokes the binding. */
+  /** Revokes the binding, and forgets key and binding here. If the call fails, everything stays, and this throws its error. */
   async disable(): Promise<void> {
-    const { device_id, installation } = await this.device.load();
+    const { binding } = await this.device.load();
+    const revoked = binding && this.app.backend.revokeBinding?.({ bindingId: binding.binding_id });
+    await revoked?.catch((error) => error.status === "NOT_FOUND" || Promise.reject(error));
+    await this.forget();
+  }
+
+  private async forget(): Promise<void> {
     await this.device.remove();
-    await this.device.save({ device_id, installation });
+    await this.keep();
+  }
+
+  private async keep(binding?: Kept): Promise<void> {
+    const { device_id, installation } = await this.device.load();
+    await this.device.save({ device_id, installation, binding });
   }
 
   /** Binds this device to the person who is logged in. */
-  enable(profile_id: string, deviceName = "", reason = ""): Promise<Result> {
+  enable(profile_id: string, deviceName = "", reason = this.app.application_id): Promise<Result> {
     return resultOf(async () => {
-      const { app: { application_id, backend, languages }, device } = this;
+      const { app: { application_id, backend }, device } = this;
       const { device_id, installation } = await device.load();
       const posture = await device.posture();
       const begun: Begun = normal(await backend.beginBinding({ deviceId: device_id, posture }));
-      if (!begun.signing_input) return nextStep("begin", begun, languages);
+      if (!begun.signing_input) return this.next("begin", begun);
       const bytes = fromBase64(begun.signing_input);
-      const challenge = begun.challenge ? fromBase64(begun.challenge) : undefined;
-      takeApart(bytes, { kind: "binding", application_id, profile_id, device_id, challenge });
-      // From here on, the binding of before has no key.
-      await this.disable();
-      const publicKey = base64url(await device.create());
-      const proof = { publicKey, protection: device.protection, ...(await this.signed(bytes, reason)) };
+      takeApart(bytes, { kind: "binding", application_id, profile_id, device_id, challenge: begun.challenge });
+      // The new key replaces that of an earlier binding, which the service ends with the new one.
+      await this.forget();
+      const proof = { publicKey: base64url(await device.create()), protection: device.protection, ...(await signed(device, bytes, reason)) };
       const answer: Completed = normal(await backend.completeBinding({ ticket: begun.ticket, deviceName, posture, keys: [proof] }));
-      const result = afterBinding(answer, languages);
-      const binding = { binding_id: answer.binding!.binding_id, profile_id, installation, made: [device.factor] };
-      await device.save({ device_id, installation, binding });
-      return result;
+      await this.keep({ binding_id: bindingOf(answer), profile_id, installation, made: [device.factor] });
+      return { ...(await this.next("bind", answer)), answer };
     });
   }
 
-  login(): Promise<Result> {
-    return this.begin("login");
+  /** Logs in by a policy of the application, and signs under no other one. */
+  login(policy = "login"): Promise<Result> {
+    return this.begin(policy);
   }
 
   /** The app shows the transaction before it calls this: the key approves nothing else. */
-  pay(transaction: Transaction): Promise<Result> {
-    return this.begin("payment", transaction);
+  pay(transaction: Transaction, policy = "payment"): Promise<Result> {
+    return this.begin(policy, transaction);
   }
 
   /** Prompts once more, in the same evaluation, after "try-again". */
@@ -84,62 +101,62 @@ export class DeviceKeys {
 
   /** Answers "prompt" or "use-factor" by a secret of the service, in the same evaluation. */
   secret(attempt: { passcode: { passcode: string } } | { gesture: { points: number[] } }): Promise<Result> {
-    return resultOf(() => this.submit(attempt, "FACTOR_" + ("passcode" in attempt ? "PASSCODE" : "GESTURE")));
+    return resultOf(() => this.submit(attempt, `FACTOR_${Object.keys(attempt)[0].toUpperCase()}`));
   }
 
-  private begin(policy: string, transaction?: Transaction): Promise<Result> {
+  private begin(policy: string, shown?: Transaction): Promise<Result> {
     return resultOf(async () => {
+      this.open = undefined;
       const { binding } = await this.device.load();
       const { status, forget } = await this.status();
-      if (forget.length) await this.disable();
+      if (forget.length) await this.forget();
       if (!binding || status !== "ready") return { step: "bind-again" };
+      const { app: { application_id, backend }, device } = this;
       const { binding_id } = binding;
-      const posture = await this.device.posture();
-      const begun: Begun = normal(await this.app.backend.beginEvaluation({ policy, transaction, bindingId: binding_id, posture }));
-      this.open = { begun, binding_id, shown: transaction, again: false };
-      await this.forgetIfGone(begun);
-      const next = nextStep("begin", begun, this.app.languages);
-      return next.factor === this.device.factor ? this.prove() : next;
+      const posture = await device.posture();
+      const begun: Begun = normal(await backend.beginEvaluation({ policy, transaction: shown, bindingId: binding_id, posture }));
+      const next = await this.next("begin", begun);
+      if (next.step !== "prompt") return next;
+      const bytes = fromBase64(begun.signing_input ?? "");
+      takeApart(bytes, { kind: "evaluation", application_id, binding_id, policy, shown });
+      // A payment's prompt shows what is signed. The text of a login is the backend's, if all of it can be seen.
+      const text = shown ? `${shown.amount} ${shown.currency}, ${shown.payee}` : begun.presentation?.localized_reason;
+      const reason = legible(text, maximumReasonBytes) || application_id;
+      const next_factors = begun.factors?.filter((other) => other !== device.factor);
+      this.open = { id: begun.evaluation, bytes, reason, next_factors, again: false, key_gone: false };
+      return next.factor === device.factor ? this.prove() : next;
     });
   }
 
   private async prove(): Promise<Result> {
-    if (!this.open) return { step: "begin-again" };
-    const { begun, binding_id, shown, again } = this.open;
-    const bytes = fromBase64(`${begun.signing_input}`);
-    takeApart(bytes, { kind: "evaluation", application_id: this.app.application_id, binding_id, shown });
-    const { factor } = this.device;
+    const { open, device } = this;
+    if (!open) return { step: "begin-again" };
     try {
-      const signed = await this.signed(bytes, begun.presentation?.localized_reason ?? "");
-      return await this.submit({ key: { factor, ...signed } });
+      return await this.submit({ key: { factor: device.factor, ...(await signed(device, open.bytes, open.reason)) } });
     } catch (error) {
       if (!(error instanceof PromptError)) throw error;
       if (error.send !== null) return this.submit({ report: { laError: error.send } });
-      this.open.again = true;
-      const next_factors = begun.factors?.filter((other) => other !== factor);
-      const next = nextStep("prompt", { means: error.means, again, factor, next_factors });
-      if (next.step === "bind-again") await this.disable();
+      const next = nextStep("prompt", { ...open, means: error.means, factor: device.factor });
+      open.again = true;
+      open.key_gone = next.step === "bind-again";
+      if (open.key_gone) await this.forget();
       return next;
     }
   }
 
   private async submit(attempt: object, factor: string = this.device.factor): Promise<Result> {
-    if (!this.open) return { step: "begin-again" };
-    const request = { evaluation: this.open.begun.evaluation, posture: await this.device.posture(), ...attempt };
-    const answer: Completed = normal(await this.app.backend.submitAttempt(request));
-    const next = nextStep("submit", { ...answer, factor }, this.app.languages);
+    const { open, device, app } = this;
+    if (!open) return { step: "begin-again" };
+    const request = { evaluation: open.id, posture: await device.posture(), ...attempt };
+    const answer: Completed = normal(await app.backend.submitAttempt(request));
+    const next = await this.next("submit", { ...answer, factor, key_gone: open.key_gone });
     if (/^(done|begin-again|bind-again)$/.test(next.step)) this.open = undefined;
-    await this.forgetIfGone(answer);
     return { ...next, answer };
   }
 
-  private async forgetIfGone({ denial }: Answer): Promise<void> {
-    if (/^BINDING_(UNKNOWN|REVOKED)$/.test(`${denial?.reason}`)) await this.disable();
-  }
-
-  private async signed(bytes: Uint8Array, reason: string): Promise<object> {
-    const { form } = this.device;
-    const signature = await this.device.sign(form === "RAW" ? bytes : utf8(base64url(bytes)), reason);
-    return { signature: base64url(signature), signatureForm: `SIGNATURE_FORM_${form}` };
+  /** Decides, and forgets a binding that the service has ended. */
+  private async next(at: string, answer: Answer): Promise<Result> {
+    if (/^BINDING_(UNKNOWN|REVOKED)$/.test(`${answer.denial?.reason}`)) await this.forget();
+    return nextStep(at, answer, this.app.languages);
   }
 }

@@ -5,6 +5,7 @@ export * from "./bytes.js";
 export * from "./decisions.js";
 export * from "./device-keys.js";
 export * from "./keys.js";
+export * from "./language.js";
 export * from "./passkeys.js";
 export * from "./platforms.js";
 export * from "./signing-input.js";

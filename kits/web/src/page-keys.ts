@@ -1,4 +1,4 @@
-// What touchstone-keys.min.js has: all that a page with a key of WebCrypto needs.
+// The content of touchstone-keys.min.js: all that a page with a key of WebCrypto needs.
 
 export { CallError, fetchBackend } from "./backend.js";
 export { DeviceKeys } from "./device-keys.js";

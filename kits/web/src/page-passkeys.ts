@@ -1,4 +1,4 @@
-// What touchstone.min.js has: all that a page with passkeys needs. A bundler takes what it needs from index.ts.
+// The content of touchstone.min.js: all that a page with passkeys needs. A bundler takes its parts from index.ts.
 
 export { CallError, fetchBackend } from "./backend.js";
 export { Refusal } from "./bytes.js";

@@ -1,6 +1,6 @@
 // Passkeys in a web page: register, log in, pay, autofill, upgrade a password.
 
-import { afterBinding, App, Begun, Completed, normal, Result, resultOf } from "./backend.js";
+import { App, Begun, bindingOf, Completed, normal, Result, resultOf } from "./backend.js";
 import { areEqual, base64url, fromBase64, Refusal, refuse } from "./bytes.js";
 import { lifetimeOf, nextStep } from "./decisions.js";
 import { Own, takeApart, Transaction } from "./signing-input.js";
@@ -9,10 +9,10 @@ import { Own, takeApart, Transaction } from "./signing-input.js";
 const maximumRenewals = 320;
 
 const encode = (buffer: ArrayBuffer | null) => base64url(new Uint8Array(buffer ?? []));
-/** What older browsers and TypeScript's library do not know yet. */
+/** Older browsers lack parts of it, and TypeScript's library does, too. */
 const api = () => (globalThis as any).PublicKeyCredential;
 
-/** What errors of `navigator.credentials` lead to; others lead to log-in. NotAllowedError is a cancel, a timeout, or no passkey. */
+/** The results of errors of `navigator.credentials`; others lead to log-in. NotAllowedError is a cancel, a timeout, or no passkey. */
 const afterError: Record<string, Result> = {
   NotAllowedError: { step: "stay" },
   AbortError: { step: "stay" },
@@ -51,20 +51,21 @@ export class Passkeys {
     });
   }
 
-  login(): Promise<Result> {
-    return run(() => this.prove("login"));
+  /** Logs in by a policy of the application, and signs under no other one. */
+  login(policy = "login"): Promise<Result> {
+    return run(() => this.prove(policy));
   }
 
   /** The app shows the transaction before it calls this: the passkey approves nothing else. */
-  pay(transaction: Transaction): Promise<Result> {
-    return run(() => this.prove("payment", transaction));
+  pay(transaction: Transaction, policy = "payment"): Promise<Result> {
+    return run(() => this.prove(policy, transaction));
   }
 
   /** Offers passkeys in an input with `autocomplete="username webauthn"`, until the person chooses one or `signal` aborts. */
-  async autofill(signal?: AbortSignal): Promise<Result> {
+  async autofill(signal?: AbortSignal, policy = "login"): Promise<Result> {
     if (!(await api()?.isConditionalMediationAvailable?.())) return { step: "log-in" };
     for (let renewal = 0; renewal < maximumRenewals && !signal?.aborted; renewal++) {
-      const result = await run(() => this.prove("login", undefined, true, signal));
+      const result = await run(() => this.prove(policy, undefined, true, signal));
       if (result.step !== "renew") return result;
     }
     return { step: "stay" };
@@ -83,9 +84,9 @@ export class Passkeys {
       transports: response.getTransports?.() ?? [],
     };
     const answer: Completed = normal(await backend.completeBinding({ ticket: begun.ticket, deviceName, passkey }));
-    const result = afterBinding(answer, languages);
+    bindingOf(answer);
     await this.tellPasswordManager(encode(rawId));
-    return result;
+    return { ...nextStep("bind", answer, languages), answer };
   }
 
   private async prove(policy: string, shown?: Transaction, conditional = false, signal?: AbortSignal): Promise<Result> {
@@ -93,7 +94,7 @@ export class Passkeys {
     const { application_id, backend, languages } = this.app;
     const begun: Begun = normal(await backend.beginEvaluation({ policy, transaction: shown }));
     if (!begun.passkey_options) return nextStep("begin", begun, languages);
-    const options = await this.checked(begun, { kind: "evaluation", application_id, binding_id: "", shown });
+    const options = await this.checked(begun, { kind: "evaluation", application_id, binding_id: "", policy, shown });
     const lifetime = lifetimeOf(Date.parse(begun.expires_at ?? "") / 1000, Date.now() / 1000);
     const credential = await this.ask("get", options, conditional, signal, conditional ? lifetime : undefined);
     const response: any = credential.response;
@@ -113,7 +114,7 @@ export class Passkeys {
   /** The options, if their challenge is the digest of a signing input that is ours. */
   private async checked(begun: Begun, own: Own): Promise<any> {
     const bytes = fromBase64(begun.signing_input ?? "");
-    takeApart(bytes, begun.challenge ? { ...own, challenge: fromBase64(begun.challenge) } : own);
+    takeApart(bytes, { ...own, challenge: begun.challenge });
     const challenge = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
     try {
       const options = JSON.parse(begun.passkey_options ?? "");

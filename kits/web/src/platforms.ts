@@ -1,9 +1,9 @@
-// What the platforms answer: postures, and what errors mean. Tests/Vectors/kit/README.md has the tables.
+// Reads the platforms' answers: postures and errors. Tests/Vectors/kit/README.md has the tables.
 
 import { fromBase64, refuse, utf8 } from "./bytes.js";
-import { Posture, postureWith } from "./decisions.js";
+import { browserPosture, Posture } from "./decisions.js";
 
-/** What a platform answers; which of them depends on the platform. */
+/** The answers of a platform. Each platform has some of them. */
 export type PlatformAnswers = {
   platform: string; system_version: string; model?: string;
   biometry_type?: number; biometrics_error?: number | null; device_owner_error?: number | null; domain_state?: string | null;
@@ -18,7 +18,10 @@ export function postureOf(answers: PlatformAnswers): Posture {
   if (!isApple && platform !== "android" && platform !== "web") refuse("unknown-platform");
   if (!system_version) refuse("no-os-version");
   if (utf8(system_version).length > 64 || utf8(model).length > 64) refuse("text-too-long");
-  const posture = postureWith(platform, system_version, model, user_verifying);
+  const posture: Posture = {
+    platform, os_version: system_version, device_model: model, biometry_type: "BIOMETRY_TYPE_UNSPECIFIED", biometry_available: false,
+    biometry_enrolled: false, biometry_locked_out: false, passcode_set: false, domain_state: "",
+  };
   if (isApple) {
     const { biometrics_error, domain_state, biometry_type = -1 } = answers;
     const error = biometrics_error ?? 0;
@@ -36,6 +39,8 @@ export function postureOf(answers: PlatformAnswers): Posture {
     posture.biometry_enrolled = can_authenticate === 0;
     posture.biometry_locked_out = locked_out;
     posture.passcode_set = device_secure;
+  } else {
+    Object.assign(posture, browserPosture(system_version, user_verifying));
   }
   return posture;
 }
@@ -44,11 +49,11 @@ export type PlatformError = {
   platform: string; code?: number; callback?: string; exception?: string; closed_by_app?: boolean; fallback_button?: boolean;
 };
 
-/** What LAErrors from 0 to -10 mean. */
+/** The meanings of the LAErrors from 0 to -10. */
 const meanings =
   "success failure cancel fallback cancel no-passcode unavailable not-enrolled lockout cancel retry".split(" ");
 
-/** The LAError to send for an error, or what it means if nothing is sent. */
+/** The LAError to send for an error, or its meaning if nothing is sent. */
 const errors: Record<string, Record<string, number | string>> = {
   "ios-os-status": {
     "0": "success", "-25300": "key-gone", "-26275": "key-gone", "-25299": "retry", "-25293": -1, "-128": -2, "-25308": -1004,
@@ -62,7 +67,7 @@ const errors: Record<string, Record<string, number | string>> = {
   },
 };
 
-/** What an error of a platform means, and which LAError to report for it (null: none). */
+/** Returns the meaning of a platform's error, and the LAError to report for it (null: none). */
 export function errorOf(error: PlatformError): { send: number | null; means: string } {
   const { platform, code, callback, exception, closed_by_app, fallback_button } = error;
   if (closed_by_app && code === (platform === "android-prompt" ? 5 : -9)) return { send: null, means: "cancel" };

@@ -14,7 +14,7 @@ export interface Wrapper {
   deleteKeys(): Promise<unknown>;
 }
 
-/** What the wrapper does not know: the README shows each of them. */
+/** The parts of the phone that the wrapper lacks. The README shows each of them. */
 export interface Phone {
   /** The platform's answers; on iOS with the domain state, by ten native lines. */
   answers(): Promise<PlatformAnswers>;
@@ -30,7 +30,7 @@ const domains: Record<string, string> = {
   "com.apple.LocalAuthentication": "ios-la-error", CryptoTokenKit: "ios-token", NSOSStatusErrorDomain: "ios-os-status",
 };
 
-/** The wrapper tells an error by its text alone. What it does not tell counts as canceled by the system: nothing is counted. */
+/** Reads the text of a wrapper's error, which has no code. An unknown text means that the system canceled, which counts nowhere. */
 function promptError(text: string): PromptError {
   const [, domain = "", code = ""] = text.match(/Error Domain=(\S+) Code=(-?\d+)/) ?? [];
   const known = domains[domain] && errorOf({ platform: domains[domain], code: +code });
@@ -39,7 +39,7 @@ function promptError(text: string): PromptError {
   return /not found|permanently invalidated/i.test(text) ? new PromptError("key-gone") : new PromptError("cancel", -4);
 }
 
-/** `protection`: what the wrapper's key has; react-native-biometrics makes BIOMETRY_ANY on iOS, BIOMETRY_CURRENT_SET on Android. */
+/** `protection`: that of the wrapper's key. react-native-biometrics makes BIOMETRY_ANY on iOS, BIOMETRY_CURRENT_SET on Android. */
 export function wrapperKey(wrapper: Wrapper, phone: Phone, protection: string): Device {
   const kept = async (): Promise<{ device_id: string; binding?: Kept }> => JSON.parse((await phone.read()) ?? "null") ?? { device_id: "" };
   return {

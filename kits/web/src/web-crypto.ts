@@ -1,15 +1,15 @@
 // A key of WebCrypto that no script can read out, and the record of its binding, in the browser's IndexedDB.
 
 import { PromptError } from "./backend.js";
-import { postureWith } from "./decisions.js";
+import { browserPosture } from "./decisions.js";
 import { Device, Kit } from "./device-keys.js";
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
-const finished = <T>(request: IDBRequest<T>) =>
-  new Promise<T>((done, fail) => {
-    request.onsuccess = () => done(request.result);
-    request.onerror = () => fail(request.error);
+const ended = (what: any, success: string, failure: string) =>
+  new Promise((done, fail) => {
+    what[success] = done;
+    what[failure] = () => fail(what.error);
   });
 
 /** Nothing prompts for this key: it proves the browser, whose device verifies its user. */
@@ -23,7 +23,7 @@ export class WebCryptoKey implements Device {
   async posture() {
     const version = navigator.userAgent.match(/(Version|Firefox|Chrome)\/([\d.]+)/)?.[2] ?? "0";
     const asked = (globalThis as any).PublicKeyCredential?.isUserVerifyingPlatformAuthenticatorAvailable?.();
-    return postureWith("web", version, "", !!(await asked));
+    return browserPosture(version, !!(await asked));
   }
 
   async create() {
@@ -38,12 +38,12 @@ export class WebCryptoKey implements Device {
     return new Uint8Array(await crypto.subtle.sign(algorithm, key, message));
   }
 
-  async exists() {
-    return !!(await this.kept((store) => store.get("key")));
+  exists() {
+    return this.kept((store) => store.get("key")).then(Boolean);
   }
 
-  async remove() {
-    await this.kept((store) => store.delete("key"));
+  remove() {
+    return this.kept((store) => store.delete("key"));
   }
 
   async load(): Promise<Kit> {
@@ -54,23 +54,19 @@ export class WebCryptoKey implements Device {
     return kit;
   }
 
-  async save(kit: Kit) {
-    await this.kept((store) => store.put(kit, "kit"));
+  save(kit: Kit) {
+    return this.kept((store) => store.put(kit, "kit"));
   }
 
-  /** Uses the database of this application. What was written is there when it returns. */
+  /** Uses the database of this application. A write is complete when it returns. */
   private async kept(use: (store: IDBObjectStore) => IDBRequest): Promise<any> {
     const opening = indexedDB.open(`touchstone-${this.application_id}`, 1);
     opening.onupgradeneeded = () => opening.result.createObjectStore("kept");
-    const database = await finished(opening);
-    try {
-      const transaction = database.transaction("kept", "readwrite");
-      const ended = new Promise((done, fail) => { transaction.oncomplete = done; transaction.onabort = fail; });
-      const result = await finished(use(transaction.objectStore("kept")));
-      await ended;
-      return result;
-    } finally {
-      database.close();
-    }
+    await ended(opening, "onsuccess", "onerror");
+    const transaction = opening.result.transaction("kept", "readwrite");
+    const request = use(transaction.objectStore("kept"));
+    opening.result.close(); // when the transaction is over
+    await ended(transaction, "oncomplete", "onabort");
+    return request.result;
   }
 }

@@ -2,12 +2,11 @@
 
 const { subtle } = globalThis.crypto ?? (await import("node:crypto")).webcrypto;
 
-export const groups = ["signing_inputs", "keys", "signatures", "postures", "errors", "next_steps", "lifetimes", "states"];
+export const groups = ["signing_inputs", "keys", "signatures", "postures", "errors", "next_steps", "languages", "texts", "lifetimes", "states"];
 
-/** What the kit makes of a case: as `expect` has it. Throws a Refusal. */
+/** Returns the kit's decision in the form of `expect`. Throws a Refusal. */
 const decide = {
-  async signing_inputs(kit, { signing_input, challenge, ...own }) {
-    if (challenge) own.challenge = kit.fromBase64(challenge);
+  async signing_inputs(kit, { signing_input, ...own }) {
     const read = kit.takeApart(kit.fromBase64(signing_input), own);
     if (!read.transaction) return read;
     const fields = ["touchstone transaction v1", ...Object.values(read.transaction)].map(kit.utf8);
@@ -34,6 +33,8 @@ const decide = {
   postures: (kit, answers) => kit.postureOf(answers),
   errors: (kit, error) => kit.errorOf(error),
   next_steps: (kit, { at, answer, languages }) => kit.nextStep(at, answer, languages),
+  languages: (kit, { languages }) => ({ language: kit.languageOf(languages) }),
+  texts: (kit, { text, maximum_bytes }) => ({ shown: kit.legible(text, maximum_bytes) !== "" }),
   lifetimes: (kit, { expires_at, phone_time }) => ({ seconds: kit.lifetimeOf(expires_at, phone_time) }),
   states: (kit, { kept, installation, found, profile_id }) => kit.stateOf(kept, installation, found, profile_id),
 };

@@ -42,6 +42,51 @@ test("a phone is enabled, logs in, pays, and is disabled", async () => {
 
   await keys.disable();
   assert.deepEqual([(await keys.status()).status, phone.key, phone.kept.device_id], ["not-enabled", undefined, device_id]);
+  assert.deepEqual(service.named("revokeBinding"), [{ bindingId: enabled.answer.binding.binding_id }]);
+});
+
+test("a disabled device keeps everything if its binding could not be revoked", async () => {
+  const { service, phone, keys } = await bound();
+  service.revocation = new kit.CallError("UNAVAILABLE");
+  await assert.rejects(keys.disable(), { name: "CallError", status: "UNAVAILABLE" });
+  assert.deepEqual([(await keys.status()).status, !!phone.key], ["ready", true]);
+  service.revocation = new kit.CallError("NOT_FOUND"); // the service does not know it any more
+  await keys.disable();
+  assert.equal((await keys.status()).status, "not-enabled");
+  await keys.disable();
+  assert.equal(service.named("revokeBinding").length, 2);
+  assert.equal((await keys.enable("alice")).step, "done");
+  service.revokeBinding = undefined; // a backend without it
+  await keys.disable();
+  assert.equal((await keys.status()).status, "not-enabled");
+});
+
+test("an app names its policies, and signs under no other one", async () => {
+  const { service, keys } = await bound();
+  assert.deepEqual([(await keys.login("at-night")).step, (await keys.pay(coffee, "large-payment")).step], ["done", "done"]);
+  assert.deepEqual(service.named("beginEvaluation").map(({ policy }) => policy), ["at-night", "large-payment"]);
+  service.lies.evaluation = () => ({ policy: "login" });
+  assert.equal((await keys.login("at-night")).refused, "other-policy");
+  installBrowser({ credential: () => assertion });
+  const passkeys = new kit.Passkeys(app(service));
+  assert.equal((await passkeys.login("at-night")).refused, "other-policy");
+  assert.equal((await passkeys.autofill(undefined, "at-night")).refused, "other-policy");
+  service.lies = {};
+  assert.deepEqual([(await passkeys.login("at-night")).step, (await passkeys.pay(coffee, "large-payment")).step], ["done", "done"]);
+});
+
+test("a login's prompt shows the service's reason if all of it can be seen, a payment's what is signed", async () => {
+  const { service, phone, keys } = await bound();
+  for (const [reason, shown] of [
+    ["Log in to the shop", "Log in to the shop"], ["", "shop"], ["Log\u202e in", "shop"], ["Log\nin", "shop"], ["x".repeat(513), "shop"], [7, "shop"],
+  ]) {
+    service.lies.evaluation = () => ({ reason });
+    assert.equal((await keys.login()).step, "done");
+    assert.equal(phone.signed.pop()[1], shown);
+  }
+  service.lies.evaluation = () => ({ reason: "Pay 0.01 EUR" });
+  assert.equal((await keys.pay(coffee)).step, "done");
+  assert.equal(phone.signed.pop()[1], "3.20 EUR, Coffee Bar");
 });
 
 test("a lying backend gets no signature", async (t) => {
@@ -49,6 +94,8 @@ test("a lying backend gets no signature", async (t) => {
     "another transaction": ["pay", { transaction: { ...coffee, amount: "320.00" } }, "other-transaction"],
     "a payment in place of a login": ["login", { purpose: "payment", transaction: coffee }, "transaction-not-shown"],
     "a login in place of a payment": ["pay", { purpose: "login", transaction: undefined }, "not-a-payment"],
+    "another policy": ["login", { policy: "login-without-a-finger" }, "other-policy"],
+    "another policy for payments": ["pay", { policy: "small-payment" }, "other-policy"],
     "another application": ["login", { application: "bank" }, "other-application"],
     "another binding": ["login", { binding: "b_other" }, "other-binding"],
     "a payee that reorders": ["pay", { transaction: { ...coffee, payee: "Coffee \u202eraB" } }, "text-reorders"],
@@ -58,7 +105,7 @@ test("a lying backend gets no signature", async (t) => {
     await t.test(name, async () => {
       const { service, phone, keys } = await bound();
       service.lies.evaluation = () => lie;
-      const result = await keys[call](coffee);
+      const result = await (call === "pay" ? keys.pay(coffee) : keys.login());
       assert.deepEqual([result.step, result.refused, phone.signed, service.named("submitAttempt")], ["stop", code, [], []]);
     });
   }
@@ -90,10 +137,25 @@ test("a key that dies between begin and sign means to bind again", async () => {
   const result = await keys.login();
   assert.deepEqual([result.step, result.factor, service.named("submitAttempt")], ["bind-again", "FACTOR_DEVICE_OWNER", []]);
   assert.equal((await keys.status()).status, "not-enabled");
+  // The evaluation goes on by another factor, and tells the app to bind again. The service still knows the binding for that.
+  service.answers = [{ outcome: "OUTCOME_SUCCEEDED" }];
+  const { step, notices } = await keys.secret({ passcode: { passcode: "271828" } });
+  assert.deepEqual([step, notices, service.named("revokeBinding")], ["done", ["bind-again"], []]);
   phone.error = undefined;
   service.lies = {};
   assert.equal((await keys.enable("alice")).step, "done");
   assert.equal((await keys.login()).step, "done");
+});
+
+test("a prompt that ends while a phone is bound says what to do, and binds nothing", async () => {
+  for (const [code, step] of [[-1, "begin-again"], [-2, "stay"], [-5, "open-settings"], [-6, "open-settings"], [-7, "open-settings"], [-8, "log-in"]]) {
+    const [service, phone] = [new Service(), new Phone(kit)];
+    const { means, send } = kit.errorOf({ platform: "ios-la-error", code });
+    phone.error = new kit.PromptError(means, send);
+    const keys = new kit.DeviceKeys(app(service), phone);
+    assert.deepEqual([(await keys.enable("alice")).step, (await keys.login()).step], [step, "bind-again"], means);
+    assert.deepEqual([service.named("completeBinding"), service.named("submitAttempt")], [[], []]);
+  }
 });
 
 test("a prompt that must be repeated is repeated once", async () => {
@@ -120,10 +182,10 @@ test("enabling that fails leaves no binding whose key is gone", async () => {
   assert.equal((await keys.status()).status, "not-enabled");
   phone.error = undefined;
   service.lies.bound = { binding: undefined };
-  assert.equal((await keys.enable("alice")).step, "log-in");
+  assert.equal((await keys.enable("alice")).refused, "no-binding");
   assert.equal((await keys.status()).status, "not-enabled");
   installBrowser({ credential: () => registration });
-  assert.equal((await new kit.Passkeys(app(service)).register("alice")).step, "log-in");
+  assert.equal((await new kit.Passkeys(app(service)).register("alice")).refused, "no-binding");
 });
 
 test("a removal of the app ends a binding that the keychain kept, and not the device id", async () => {

@@ -53,18 +53,20 @@ export class Service {
     return { binding: { bindingId: binding_id }, advisories: ["NO_RECOVERY_FACTOR"], ...this.lies.bound };
   }
 
-  async beginEvaluation({ policy: purpose, transaction, bindingId: binding_id = "", ...request }) {
-    this.calls.push(["beginEvaluation", { purpose, transaction, binding_id, ...request }]);
-    const content = this.lie("evaluation", { challenge: randomBytes(32), application: this.application, binding: binding_id, purpose, transaction });
+  async beginEvaluation({ policy, transaction, bindingId: binding_id = "", ...request }) {
+    this.calls.push(["beginEvaluation", { policy, transaction, binding_id, ...request }]);
+    const content = this.lie("evaluation", {
+      challenge: randomBytes(32), application: this.application, binding: binding_id, policy, purpose: transaction ? "payment" : "login", transaction,
+    });
     if (content.denial) return { denial: content.denial };
     const paid = content.transaction ? encoded("touchstone transaction v1", ...Object.values(content.transaction)) : "";
     const number = content.purpose === "payment" ? 2 : 1;
     const input = encoded(
-      "touchstone evaluation v1", content.challenge, content.application, content.binding, content.purpose, [number], paid);
+      "touchstone evaluation v1", content.challenge, content.application, content.binding, content.policy, [number], paid);
     this.evaluation = { input, binding_id };
     return {
       evaluation: "ZXZhbHVhdGlvbg", signingInput: base64url(input), factors: content.factors ?? ["FACTOR_BIOMETRY", "FACTOR_DEVICE_OWNER", "FACTOR_PASSCODE"],
-      expiresAt: content.expires_at ?? new Date(Date.now() + 120_000).toISOString(), presentation: { localizedReason: "Log in" },
+      expiresAt: content.expires_at ?? new Date(Date.now() + 120_000).toISOString(), presentation: { localizedReason: content.reason ?? "Log in" },
       ...(binding_id ? {} : { passkeyOptions: JSON.stringify({ rpId: "localhost", challenge: base64url(this.digest(input)), allowCredentials: [], ...content.options }) }),
     };
   }
@@ -78,6 +80,12 @@ export class Service {
     if (passkey) return { outcome: "OUTCOME_SUCCEEDED", profileId: this.profile, token: "t" };
     const isRight = await verifies(this.bindings.get(this.evaluation.binding_id), this.evaluation.input, key.signature, key.signatureForm);
     return isRight ? { outcome: "OUTCOME_SUCCEEDED", profileId: this.profile, token: "t" } : { outcome: "OUTCOME_TRY_AGAIN", laError: "LA_ERROR_AUTHENTICATION_FAILED" };
+  }
+
+  async revokeBinding(request) {
+    this.calls.push(["revokeBinding", request]);
+    if (this.revocation) throw this.revocation;
+    return {};
   }
 
   async acceptedPasskeys() {
@@ -137,7 +145,7 @@ export class Phone {
   save = async ({ device_id, binding }) => void (this.kept = { device_id, binding, installation: this.kept.installation });
 }
 
-/** What react-native-biometrics does on both platforms: RSA, SPKI in base64, and signatures of a text's UTF-8. */
+/** Does the same as react-native-biometrics on both platforms: RSA, SPKI in base64, and signatures of a text's UTF-8. */
 export class Wrapper {
   prompts = [];
 

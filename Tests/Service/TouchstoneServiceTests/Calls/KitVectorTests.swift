@@ -44,6 +44,7 @@ private struct SigningInputCase: Decodable {
   var profileId: String?
   var deviceId: String?
   var bindingId: String?
+  var policy: String?
   var challenge: String?
   var shown: Payment?
   var signingInput: String
@@ -57,15 +58,15 @@ private struct SigningInputCase: Decodable {
     var transactionSha256: String?
   }
 
-  /// What the service writes for this app.
-  func written(_ challenge: [UInt8], policy: String) -> [UInt8] {
+  /// What the service writes for this app, by the policy that the app asked for.
+  func written(_ challenge: [UInt8]) -> [UInt8] {
     guard kind == "evaluation" else {
       return BindingTerms(
         challenge: challenge, applicationID: applicationId, profileID: profileId ?? "", deviceID: deviceId ?? ""
       ).signingInput
     }
     return EvaluationTerms(
-      challenge: challenge, applicationID: applicationId, bindingID: bindingId ?? "", policyName: policy,
+      challenge: challenge, applicationID: applicationId, bindingID: bindingId ?? "", policyName: policy ?? "",
       purpose: shown == nil ? .login : .payment, transaction: shown?.transaction
     ).signingInput
   }
@@ -105,6 +106,15 @@ private struct ErrorCase: Decodable {
   }
 }
 
+private struct LanguageCase: Decodable {
+  var languages: String
+  var expect: Expected
+
+  struct Expected: Decodable {
+    var language: String
+  }
+}
+
 @Suite struct KitVectorTests {
   private static func bytes(_ text: String, _ name: String) throws -> [UInt8] {
     try #require(Base64URL.decode(text), "\(name)")
@@ -134,7 +144,7 @@ private struct ErrorCase: Decodable {
       let input = try Self.bytes(vector.signingInput, vector.name)
       if let expected = vector.expect {
         let challenge = try Self.bytes(expected.challenge, vector.name)
-        #expect(vector.written(challenge, policy: expected.policy ?? "") == input, "\(vector.name)")
+        #expect(vector.written(challenge) == input && expected.policy == vector.policy, "\(vector.name)")
         #expect(vector.shown.map { $0.transaction.violations() } ?? [] == [], "\(vector.name)")
         #expect(
           expected.transactionSha256 == vector.shown.map { Base64URL.encode(sha256($0.transaction.canonicalBytes)) },
@@ -143,9 +153,7 @@ private struct ErrorCase: Decodable {
         #expect(vector.shown?.transaction.violations().isEmpty == false, "\(vector.name)")
       } else {
         let challenge = try vector.challenge.map { try Self.bytes($0, vector.name) } ?? Self.challenge(in: input)
-        for policy in ["login", "payment"] {
-          #expect(vector.written(challenge, policy: policy) != input, "\(vector.name)")
-        }
+        #expect(vector.written(challenge) != input, "\(vector.name)")
       }
     }
   }
@@ -190,6 +198,13 @@ private struct ErrorCase: Decodable {
     let code = failure.rawValue
     let vector = try Vectors<ErrorCase>.load("errors").first { $0.platform == "ios-la-error" && $0.code == code }
     #expect(vector?.expect.send == code)
+  }
+
+  @Test("R20: the service chooses the language that kits expect")
+  func languages() throws {
+    for vector in try Vectors<LanguageCase>.load("languages") {
+      #expect(Language(acceptLanguage: vector.languages).tag == vector.expect.language, "\(vector.languages)")
+    }
   }
 
   /// As an attempt: the flow's own step, and the check that it asks for.

@@ -1,8 +1,9 @@
 // Each button with data-action asks the kit; data-then is where a success leads.
 import { fetchBackend, Passkeys } from "/kit.js";
 
-const backend = fetchBackend("/touchstone");
-const passkeys = new Passkeys({ application_id: "shop", backend, languages: document.documentElement.lang });
+const languages = document.documentElement.lang;
+const backend = fetchBackend("/touchstone", { headers: { "accept-language": languages } });
+const passkeys = new Passkeys({ application_id: "shop", backend, languages });
 const say = (text) => { document.querySelector("#status").textContent = text; };
 
 const actions = {

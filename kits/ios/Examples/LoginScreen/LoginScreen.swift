@@ -1,9 +1,7 @@
-// A shop's login screen in SwiftUI. The backend passes JSON on to Touchstone; the session of the app's own login is in
-// a cookie.
+// A shop's login screen in SwiftUI. A cookie is the session with the backend, which passes JSON on to Touchstone.
 
 import Foundation
 import TouchstoneKit
-
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif

@@ -7,7 +7,7 @@ import LocalAuthentication
   import Security
 #endif
 
-/// What the phone remembers of its binding.
+/// The phone's record of its binding.
 struct StoredBinding: Codable {
   var bindingId: String
   /// The account, as the service calls it.

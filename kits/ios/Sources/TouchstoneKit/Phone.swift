@@ -1,10 +1,10 @@
-// What TouchID reads from the phone: posture, prompts, keys, installation.
+// TouchID's part that reads the phone: posture, prompts, keys, installation.
 
 import Foundation
 import LocalAuthentication
 
 extension TouchID {
-  /// Reads what the phone says of itself now, and the error of its biometrics.
+  /// Reads the posture of this moment, and the error of the biometrics.
   func readPosture() throws -> (posture: Posture, error: Int?) {
     let context = LAContext()
     var biometrics: NSError?
@@ -23,7 +23,7 @@ extension TouchID {
     return (posture, biometrics?.code)
   }
 
-  /// A locked phone does not show it.
+  /// Returns whether the set of fingers or faces is another one. A locked phone does not tell.
   func haveFingersChanged(_ posture: Posture) throws -> Bool {
     guard let known = try keychain.binding()?.fingers, !known.isEmpty, !posture.domainState.isEmpty else {
       return false
@@ -31,7 +31,7 @@ extension TouchID {
     return known != posture.domainState
   }
 
-  /// Asks the person for what the key requires. The key signs without a prompt afterwards.
+  /// Prompts for the key's protection. The key signs without a prompt afterwards.
   func prompt(_ context: LAContext, for protection: Protection, _ reason: String) async throws {
     if protection == .devicePasscode {
       _ = try await context.evaluateAccessControl(

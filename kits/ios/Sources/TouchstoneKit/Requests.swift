@@ -1,4 +1,4 @@
-// What the kit sends to the backend, and the ticket that comes back. TouchstoneKitCore has the other answers.
+// The requests to the backend, and the ticket that it returns. TouchstoneKitCore has the other answers.
 
 import Foundation
 

@@ -1,4 +1,4 @@
-// What an app may change about the kit. All of it has a default.
+// The settings of the kit. All of them have a default.
 
 import Foundation
 import LocalAuthentication
@@ -13,12 +13,13 @@ public struct TouchIDSettings: Sendable {
   public var fallbackTitle: String?
   public var cancelTitle: String?
 
+  /// The policies that the app asks for. The kit signs under no other ones.
   public var loginPolicy = "login"
   public var paymentPolicy = "payment"
   /// The name of the binding, as its owner sees it.
   public var deviceName = "iPhone"
-  /// The language of texts for the person, as `accept-language` has it.
-  public var language = Locale.preferredLanguages.first ?? "en"
+  /// The languages of texts for the person, as the backend sends them to the service in `accept-language`.
+  public var languages = Locale.preferredLanguages.joined(separator: ", ")
 
   /// Whether a second key is made, which the device's passcode unlocks. Without it, a changed finger leaves nothing but
   /// a new binding.

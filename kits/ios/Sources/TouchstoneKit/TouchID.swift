@@ -3,8 +3,8 @@
 import Foundation
 import LocalAuthentication
 
-/// Touch ID at the service, for one app on this phone. All that it decides is in TouchstoneKitCore; this is the shell
-/// around it: keychain, prompts, calls.
+/// Touch ID at the service, for one app on this phone. TouchstoneKitCore decides; this type is the shell around it:
+/// keychain, prompts, calls.
 ///
 /// ```swift
 /// let touchID = TouchID(backend: ShopBackend())
@@ -20,6 +20,8 @@ public actor TouchID {
     var factors: [Factor]
     /// Factors whose key failed once without a reason.
     var failed: Set<Factor> = []
+    /// A key was found dead.
+    var isKeyGone = false
     /// The system's uptime at which it is over.
     let end: TimeInterval
   }
@@ -36,13 +38,13 @@ public actor TouchID {
     keychain = Keychain(service: settings.keychainService, sharedGroup: settings.sharedKeychainGroup)
   }
 
-  // MARK: What an app calls
+  // MARK: An app's calls
 
   /// Binds this phone to the account that has just logged in by the app's own login. Prompts for a finger or face, and
   /// for the device's passcode.
   /// - Parameter replaceExisting: whether it takes the phone from another account, after
   ///   ``NextStep/Kind/replaceBinding``.
-  /// - Throws: ``Refusal``, and what the backend's code throws, but no ``CallFailure``.
+  /// - Throws: ``Refusal``, and errors of the backend's code other than ``CallFailure``.
   public func enable(replaceExisting: Bool = false) async throws -> TouchIDResult {
     try await alone {
       let old = try keychain.binding()
@@ -57,13 +59,13 @@ public actor TouchID {
   }
 
   /// Logs in.
-  /// - Throws: ``Refusal``, and what the backend's code throws, but no ``CallFailure``.
+  /// - Throws: ``Refusal``, and errors of the backend's code other than ``CallFailure``.
   public func login() async throws -> TouchIDResult {
     try await alone { try await evaluate(settings.loginPolicy, settings.loginReason, shown: nil) }
   }
 
   /// Approves a payment, which the app shows to the person at this moment.
-  /// - Throws: ``Refusal``, and what the backend's code throws, but no ``CallFailure``.
+  /// - Throws: ``Refusal``, and errors of the backend's code other than ``CallFailure``.
   public func pay(_ payment: Payment) async throws -> TouchIDResult {
     let reason = "\(settings.paymentReason) \(payment.amount) \(payment.currency), \(payment.payee)"
     return try await alone { try await evaluate(settings.paymentPolicy, reason, shown: payment) }
@@ -96,16 +98,20 @@ public actor TouchID {
   }
 
   /// Revokes the binding, and removes it and its keys from the phone.
-  /// - Throws: what the backend's code throws. Nothing is removed then.
+  /// - Throws: the error of the backend's code. Nothing is removed then.
   public func disable() async throws {
     try await alone {
-      if let binding = try keychain.binding() { try await backend.revokeBinding(binding.bindingId) }
+      do {
+        if let binding = try keychain.binding() { try await backend.revokeBinding(binding.bindingId) }
+      } catch let failure as CallFailure where failure.status == "NOT_FOUND" {
+        // The service does not know this binding any more.
+      }
       open = nil
       keychain.forget()
     }
   }
 
-  /// Says what the phone can do now. Shows no prompt and makes no call.
+  /// Returns what the phone can do now. Shows no prompt and makes no call.
   public func status() async throws -> TouchIDStatus {
     let (posture, error) = try readPosture()
     return TouchIDStatus(
@@ -202,20 +208,23 @@ public actor TouchID {
           fallbackTitle: settings.fallbackTitle.map(Title.init), cancelTitle: settings.cancelTitle.map(Title.init),
           transaction: shown, posture: try readPosture().posture))
       if let denial = begun.denial { return result(of: denial) }
-      let next = NextStep(begun: begun)
+      let next = NextStep(begun: begun, in: settings.languages)
       guard next.kind == .prompt, let factor = next.factor else { return TouchIDResult(next, .unavailable) }
       let input = begun.signingInput ?? Data()
       let id = begun.evaluation ?? Data()
       do {
         _ = try SigningInput.ofEvaluation(
-          input, application: backend.application, binding: binding.bindingId, shown: shown, challenge: nil)
+          input, application: backend.application, binding: binding.bindingId, policy: policy, shown: shown,
+          challenge: nil)
       } catch {
         try? await backend.invalidateEvaluation(id)
         throw error
       }
+      // A payment's prompt shows what is signed. A login's has the service's text, if a person may be shown it.
+      let texts = (begun.presentation ?? Presentation()).legible
       let opened = Open(
-        id: id, signingInput: input, reason: reason, presentation: begun.presentation ?? Presentation(),
-        factors: begun.factors ?? [], end: ProcessInfo.processInfo.systemUptime + begun.lifetime)
+        id: id, signingInput: input, reason: shown == nil ? texts.localizedReason ?? reason : reason,
+        presentation: texts, factors: begun.factors ?? [], end: ProcessInfo.processInfo.systemUptime + begun.lifetime)
       open = opened
       guard factor == .biometry || factor == .deviceOwner else {
         return TouchIDResult(next, .unavailable, factors: opened.factors)
@@ -230,9 +239,8 @@ public actor TouchID {
   private func prove(by factor: Factor, _ evaluation: Open) async throws -> TouchIDResult {
     let protection: Protection = factor == .biometry ? .biometryCurrentSet : .devicePasscode
     let context = LAContext()
-    let presentation = evaluation.presentation
-    context.localizedFallbackTitle = presentation.fallbackTitle ?? ""
-    if let title = presentation.cancelTitle, !title.isEmpty { context.localizedCancelTitle = title }
+    context.localizedFallbackTitle = evaluation.presentation.fallbackTitle ?? ""
+    if let title = evaluation.presentation.cancelTitle { context.localizedCancelTitle = title }
     let proof: Attempt.KeyProof
     do {
       // Not after a change of fingers: the key of the old set is dead, or will be refused.
@@ -260,8 +268,9 @@ public actor TouchID {
       let again = evaluation.failed.contains(factor)
       open?.failed.insert(factor)
       let others = evaluation.factors.filter { $0 != factor }
-      return TouchIDResult(
-        NextStep(prompt: answer.means, for: factor, again: again, next: others), answer.means, factors: others)
+      let next = NextStep(prompt: answer.means, for: factor, again: again, next: others)
+      if next.kind == .bindAgain { open?.isKeyGone = true }
+      return TouchIDResult(next, answer.means, factors: others)
     }
     return try await submit(evaluation, factor) { $0.key = proof }
   }
@@ -282,7 +291,7 @@ public actor TouchID {
         attempt.appAssertion = await assertion(for: attempt, evaluation.signingInput)
         answer = try await backend.submitAttempt(attempt)
       }
-      return finish(answer, factor, attempt.posture)
+      return await finish(answer, factor, attempt.posture)
     } catch {
       return try Self.result(of: error, for: factor)
     }
@@ -297,8 +306,10 @@ public actor TouchID {
     return try? await settings.appAttest?.assert(id, clientData: Data(data))
   }
 
-  private func finish(_ answer: Answer, _ factor: Factor, _ posture: Posture) -> TouchIDResult {
-    let next = NextStep(answer: answer, to: factor).showing(answer.message, in: settings.language)
+  private func finish(_ answer: Answer, _ factor: Factor, _ posture: Posture) async -> TouchIDResult {
+    var isKeyGone = open?.isKeyGone == true
+    if answer.means == .success, !isKeyGone { isKeyGone = (try? await state()) == .bindAgain }
+    let next = NextStep(answer: answer, to: factor, isKeyGone: isKeyGone, in: settings.languages)
     let factors = answer.nextFactors ?? []
     open?.factors = factors
     var result = TouchIDResult(next, answer.means, factors: factors)
@@ -321,7 +332,7 @@ public actor TouchID {
 
   private func result(of denial: Denial) -> TouchIDResult {
     if denial.isOfBinding { keychain.forget() }
-    let step = NextStep(denial: denial).showing(denial.message, in: settings.language)
+    let step = NextStep(denial: denial, in: settings.languages)
     return TouchIDResult(step, denial.reason == "BIOMETRY_LOCKOUT" ? .lockout : .unavailable)
   }
 

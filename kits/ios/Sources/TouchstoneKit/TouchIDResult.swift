@@ -1,4 +1,4 @@
-// What the app gets.
+// The results of TouchID's calls.
 
 import Foundation
 
@@ -9,7 +9,7 @@ public struct TouchIDResult: Sendable {
   public let next: NextStep
   /// The factors that the service still takes, best first.
   public let factors: [Factor]
-  /// What the backend put into the answer after a success.
+  /// The token and the profile in the backend's answer after a success.
   public var token, profile: String?
   /// Attempts left before the factor locks.
   public var attemptsLeft: Int?
@@ -32,7 +32,7 @@ public struct TouchIDStatus: Sendable {
 }
 
 extension Answer {
-  /// What became of the attempt.
+  /// The meaning of the attempt's outcome.
   var means: PhoneAnswer.Meaning {
     switch outcome?.name {
     case "OUTCOME_SUCCEEDED": return .success

@@ -1,6 +1,6 @@
-// What the app and its own backend exchange. The names are those of the service's JSON (proto3), so a backend passes
-// each object on: it adds `applicationId` and what it knows itself, and removes nothing. JSON leaves out what is empty,
-// so most fields of answers are optional.
+// The messages between the app and its own backend. The names are those of the service's JSON (proto3), so a backend
+// passes each object on: it adds `applicationId` and its own knowledge, and removes nothing. JSON leaves out empty
+// fields, so most fields of answers are optional.
 
 /// The name of a value of an enumeration. A later version's value, also as a number, is a word that means nothing here.
 public struct Word: Codable, Hashable, Sendable, ExpressibleByStringLiteral {
@@ -38,7 +38,7 @@ extension Factor {
   public static let primary: Factor = "FACTOR_PRIMARY"
 }
 
-/// What unlocks a key, by its number in the API.
+/// The protection of a key: the person's act that unlocks it. The numbers are the API's.
 public enum Protection: Int, Codable, Sendable {
   case biometryCurrentSet = 1
   case biometryAny = 2
@@ -86,10 +86,9 @@ public struct BoundPhone: Codable, Hashable, Sendable {
   }
 }
 
-/// How to draw the prompt.
+/// The texts of the prompt. The system hides the fallback button until the first failure, as `fallbackVisible` asks.
 public struct Presentation: Codable, Hashable, Sendable {
   public var fallbackTitle, cancelTitle, localizedReason: String?
-  public var fallbackVisible: Bool?
 
   public init() {}
 }
@@ -112,7 +111,6 @@ public struct Answer: Codable, Hashable, Sendable {
   public var profileId, token, retryAfter: String?
   public var nextFactors: [Factor]?
   public var attemptsLeft: Int?
-  public var presentation: Presentation?
   public var message: Message?
   public var denial: Denial?
 

@@ -25,7 +25,7 @@ final class DemoServer: TouchIDBackend, Sendable {
   let application = "com.example.app"
   private let client: TouchstoneClient
   private let isLoggedIn = Mutex(false)
-  /// What the next calls do in place of what they should.
+  /// Changes of the next calls.
   let meddling = Mutex(Meddling())
 
   /// A backend that lies, or that other things happen beside.
@@ -143,6 +143,8 @@ final class DemoServer: TouchIDBackend, Sendable {
     evaluation.denial = begun.denial.map { TouchstoneKitCore.Denial($0) }
     evaluation.presentation = Presentation()
     evaluation.presentation?.fallbackTitle = begun.presentation?.fallbackTitle
+    evaluation.presentation?.cancelTitle = begun.presentation?.cancelTitle
+    evaluation.presentation?.localizedReason = begun.presentation?.localizedReason
     meddling.evaluation(&evaluation)
     meddling.beforeEvaluation?()
     return evaluation

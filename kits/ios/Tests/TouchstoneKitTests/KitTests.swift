@@ -23,7 +23,7 @@ struct KitTests {
     }
   }
 
-  // MARK: What goes well
+  // MARK: Honest backends
 
   @Test("A payment is approved as it was shown")
   func pays() async throws {
@@ -45,6 +45,59 @@ struct KitTests {
       #expect(try await world.server.events().contains("binding.revoked"))
       // The device's id stays.
       #expect(world.items("genp") == 1)
+    }
+  }
+
+  @Test("A phone whose binding cannot be revoked stays enabled, unless the service does not know the binding any more")
+  func disablesLater() async throws {
+    try await World.run { world async throws in
+      func touchID(_ status: String) -> TouchID {
+        TouchID(backend: FailingBackend(error: CallFailure(status: status)), settings: world.settings)
+      }
+      await #expect(throws: CallFailure(status: "UNAVAILABLE")) { try await touchID("UNAVAILABLE").disable() }
+      #expect(try await world.touchID.status().state == .ready)
+      try await touchID("NOT_FOUND").disable()
+      #expect(try await world.touchID.status().state == .notEnabled)
+    }
+  }
+
+  @Test("A login's prompt has the service's reason, if a person may be shown it; a payment's shows what is signed")
+  func reasons() async throws {
+    let own = "Log in"
+    let reasons = [
+      "Log in to the shop": "Log in to the shop", "": own, "Log\u{202E} in": own, "Log\nin": own,
+      String(repeating: "x", count: 513): own,
+    ]
+    try await World.run { world async throws in
+      world.phone.setPerson(.absent)
+      let touchID = world.touchID
+      func reason(_ body: @escaping @Sendable () async throws -> TouchIDResult) async throws -> String? {
+        let result = Task { try await body() }
+        for await _ in world.phone.prompts { break }
+        let shown = world.phone.prompt?.localizedReason
+        world.phone.touch("thumb")
+        #expect(try await result.value.isSuccess)
+        return shown
+      }
+      for (sent, shown) in reasons {
+        world.server.meddling.withLock { $0.evaluation = { $0.presentation?.localizedReason = sent } }
+        #expect(try await reason { try await touchID.login() } == shown)
+        #expect(try await reason { try await touchID.pay(Self.coffee) } == "Pay 3.20 EUR, Coffee Bar")
+      }
+    }
+  }
+
+  @Test("A prompt that ends while the phone is bound says what to do, and leaves the old binding")
+  func endsWhileBinding() async throws {
+    try await World.run { world async throws in
+      for (person, next) in [
+        (SimulatedPhone.Person(habitAtSensor: .tapCancel), NextStep.Kind.stay),
+        (.presenting(.finger("stranger's")), .beginAgain), (.presenting(.finger("stranger's")), .logIn),
+      ] {
+        world.phone.setPerson(person)
+        #expect(try await world.touchID.enable().next.kind == next)
+        #expect(try await world.touchID.status().state == .ready)
+      }
     }
   }
 
@@ -97,11 +150,9 @@ struct KitTests {
   /// The person has not touched anything, and the evaluation is over.
   @Test("Nothing is signed but what is the app's own")
   func swapped() async throws {
-    func input(_ application: String = "com.example.app", _ binding: String, _ more: [[UInt8]]) -> Data {
-      Data(
-        Fields.encode(
-          "touchstone evaluation v1",
-          [[UInt8](repeating: 7, count: 32), Array(application.utf8), Array(binding.utf8), Array("login".utf8)] + more))
+    func input(_ application: String, _ binding: String, _ more: [[UInt8]], policy: String = "login") -> Data {
+      let texts = [application, binding, policy].map { Array($0.utf8) }
+      return Data(Fields.encode("touchstone evaluation v1", [[UInt8](repeating: 7, count: 32)] + texts + more))
     }
     try await World.run { world async throws in
       let binding = try #require(try Keychain(service: world.settings.keychainService, sharedGroup: nil).binding())
@@ -111,6 +162,7 @@ struct KitTests {
         (input("bank", id, login), "other-application"), (input("com.example.app", "b_other", login), "other-binding"),
         (input("com.example.app", id, [[2], Self.coffee.bytes]), "transaction-not-shown"),
         (input("com.example.app", id, login) + [0], "leftover-bytes"), (Data(), "truncated"),
+        (input("com.example.app", id, login, policy: "at-night"), "other-policy"),
         (Data(Fields.encode("touchstone binding v1", [[], [], [], []])), "wrong-tag"),
       ]
       for (index, (bytes, code)) in swaps.enumerated() {
@@ -160,11 +212,17 @@ struct KitTests {
       let touchID = world.touchID
       let result = try await touchID.login()
       #expect(result.means == .keyGone && result.next.kind == .bindAgain && result.next.factor == .deviceOwner)
-      #expect(try await touchID.prove(by: .deviceOwner).isSuccess)
+      let proven = try await touchID.prove(by: .deviceOwner)
+      #expect(proven.isSuccess && proven.next.notices == ["bind-again"])
+      // The next login does not ask for a finger, and says the same.
+      let later = try await touchID.login()
+      #expect(later.next.factor == .deviceOwner)
+      #expect(try await touchID.prove(by: .deviceOwner).next.notices == ["bind-again"])
       let status = try await touchID.status()
       #expect(status.state == .bindAgain && !status.haveFingersChanged)
       try await world.enable()
-      #expect(try await touchID.login().isSuccess)
+      let login = try await touchID.login()
+      #expect(login.isSuccess && login.next.notices.isEmpty)
     }
   }
 
@@ -199,7 +257,7 @@ struct KitTests {
   }
 
   @Test(
-    "A clock that is off ends no login; an evaluation that is over asks nobody for a finger",
+    "A clock that is off ends no login; an evaluation that is over prompts for no finger",
     arguments: [
       "1970-01-01T00:00:00Z", "2999-12-31T23:59:59.999999999Z", "yesterday",
     ])
@@ -213,7 +271,7 @@ struct KitTests {
       #expect(evaluation.lifetime == 120)
       evaluation.expiresAt = ISO8601DateFormatter().string(from: Date().addingTimeInterval(60))
       #expect((1...60).contains(evaluation.lifetime))
-      // Nothing is open any more, so nobody is asked.
+      // Nothing is open any more, so there is no prompt.
       #expect(try await touchID.prove(by: .biometry).next.kind == .beginAgain)
     }
   }
@@ -328,6 +386,7 @@ private struct FailingBackend: TouchIDBackend {
   func completeBinding(_ binding: NewBinding) async throws -> BoundPhone { throw error }
   func beginEvaluation(_ request: EvaluationRequest) async throws -> Evaluation { throw error }
   func submitAttempt(_ attempt: Attempt) async throws -> Answer { throw error }
+  func revokeBinding(_ bindingId: String) async throws { throw error }
 }
 
 private final class RecordingBackend: JSONBackend, Sendable {

@@ -103,8 +103,8 @@ struct VectorTests {
           ]
         }
         let input = try SigningInput.ofEvaluation(
-          bytes, application: own, binding: given.text("binding_id") ?? "", shown: try given.payment("shown"),
-          challenge: given.bytes("challenge"))
+          bytes, application: own, binding: given.text("binding_id") ?? "", policy: given.text("policy") ?? "",
+          shown: try given.payment("shown"), challenge: given.bytes("challenge"))
         var fields: Vector.Fields = [
           "challenge": input.challenge.base64URL, "application_id": input.application,
           "binding_id": input.binding ?? "", "policy": input.policy ?? "",
@@ -219,14 +219,14 @@ struct VectorTests {
     for vector in try Vector.all("next_steps") {
       let answer = vector.fields["answer"] as? Vector.Fields ?? [:]
       let factor = Factor(answer.text("factor") ?? "")
+      let languages = vector.fields.text("languages") ?? "en"
       vector.expect {
         let step: NextStep
         switch vector.fields.text("at") {
-        case "begin": step = NextStep(begun: try answer.message(Evaluation.self))
+        case "begin": step = NextStep(begun: try answer.message(Evaluation.self), in: languages)
         case "submit":
-          let message = try answer.message(Answer.self)
-          step = NextStep(answer: message, to: factor)
-            .showing(message.message, in: vector.fields.text("languages") ?? "en")
+          step = NextStep(
+            answer: try answer.message(Answer.self), to: factor, isKeyGone: answer.flag("key_gone"), in: languages)
         case "bind": step = NextStep(bound: try answer.message(BoundPhone.self))
         case "prompt":
           let means = try #require(PhoneAnswer.Meaning(rawValue: answer.text("means") ?? ""))
@@ -246,6 +246,31 @@ struct VectorTests {
         if !step.notices.isEmpty { fields["notices"] = step.notices }
         if let message = step.message { fields["message"] = message }
         return fields
+      }
+    }
+  }
+
+  @Test("The service's language, by the phone's languages")
+  func languages() throws {
+    for vector in try Vector.all("languages") {
+      vector.expect { ["language": Language.served(vector.fields.text("languages") ?? "").rawValue] }
+    }
+  }
+
+  @Test("Texts of a backend, by what a person sees of them")
+  func texts() throws {
+    for vector in try Vector.all("texts") {
+      let most = try #require(vector.fields.number("maximum_bytes"))
+      let text = vector.fields.text("text")
+      vector.expect { ["shown": text.legible(upTo: most) != nil] }
+      var presentation = Presentation()
+      (presentation.localizedReason, presentation.fallbackTitle, presentation.cancelTitle) = (text, text, text)
+      let titles = presentation.legible
+      switch vector.fields.text("field") {
+      case "localized_reason": vector.expect { ["shown": titles.localizedReason != nil] }
+      case "fallback_title": vector.expect { ["shown": titles.fallbackTitle != nil] }
+      case "cancel_title": vector.expect { ["shown": titles.cancelTitle != nil] }
+      default: break
       }
     }
   }

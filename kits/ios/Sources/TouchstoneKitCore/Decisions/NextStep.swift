@@ -1,4 +1,4 @@
-// What the app does next, from what the service answered.
+// Decides what the app does next after an answer of the service.
 
 public struct NextStep: Hashable, Sendable {
   /// One of ``done``, ``prompt`` and the others. A later version may add one: keep a `default`.
@@ -44,7 +44,7 @@ public struct NextStep: Hashable, Sendable {
   public let kind: Kind
   public var factor: Factor?
   public var seconds: Int?
-  /// "device-replaced", "no-recovery-factor", "slow-prompt".
+  /// "device-replaced", "no-recovery-factor", "slow-prompt"; "bind-again": the person is in, although a key is dead.
   public var notices: [String] = []
   /// A text for the person, in their language.
   public var message: String?
@@ -54,9 +54,10 @@ public struct NextStep: Hashable, Sendable {
   }
 
   /// After BeginEvaluation.
-  public init(begun: Evaluation) {
+  /// - Parameter languages: of the call, as `accept-language` has them: "zh-CN, en;q=0.5".
+  public init(begun: Evaluation, in languages: String) {
     if let denial = begun.denial {
-      self.init(denial: denial)
+      self.init(denial: denial, in: languages)
     } else if let factor = begun.factors?.firstUsable {
       self.init(.prompt, factor)
     } else {
@@ -66,8 +67,10 @@ public struct NextStep: Hashable, Sendable {
   }
 
   /// After SubmitAttempt.
-  /// - Parameter factor: of the attempt.
-  public init(answer: Answer, to factor: Factor) {
+  /// - Parameters:
+  ///   - factor: of the attempt.
+  ///   - isKeyGone: a key of the binding is dead.
+  public init(answer: Answer, to factor: Factor, isKeyGone: Bool, in languages: String) {
     let next = answer.nextFactors ?? []
     let left = next.firstUsable
     let error = answer.laError?.name ?? ""
@@ -79,7 +82,7 @@ public struct NextStep: Hashable, Sendable {
     case "OUTCOME_FALLBACK": self.init(left == nil ? .logIn : .useFactor, left)
     case "OUTCOME_FAILED":
       if let denial = answer.denial {
-        self.init(denial: denial)
+        self.init(denial: denial, in: languages)
       } else if ["LA_ERROR_PASSCODE_NOT_SET", "LA_ERROR_BIOMETRY_NOT_ENROLLED"].contains(error) {
         self.init(.openSettings, left)
       } else if let left {
@@ -92,7 +95,7 @@ public struct NextStep: Hashable, Sendable {
     case "OUTCOME_LOCKED_OUT":
       if let left {
         self.init(.useFactor, left)
-      } else if answer.retryAfter != nil {
+      } else if Self.number(answer.retryAfter) > 0 {
         self.init(.wait, seconds: Self.seconds(answer.retryAfter))
       } else {
         self.init(factor == .passcode || factor == .gesture ? .setSecret : .logIn)
@@ -107,6 +110,8 @@ public struct NextStep: Hashable, Sendable {
       }
     default: self.init(.logIn)
     }
+    if isKeyGone, kind == .done { notices = ["bind-again"] }
+    show(answer.message ?? answer.denial?.message, in: languages)
   }
 
   /// After CompleteBinding.
@@ -115,13 +120,15 @@ public struct NextStep: Hashable, Sendable {
     notices = Self.notices(bound.advisories)
   }
 
-  /// After a prompt about which nothing is sent.
+  /// After a prompt about which nothing is sent, as while a phone is bound.
   /// - Parameter again: it is the second time in this evaluation.
   public init(prompt means: PhoneAnswer.Meaning, for factor: Factor, again: Bool, next: [Factor]) {
     switch means {
     case .retry where !again: self.init(.tryAgain, factor)
     case .keyGone, .retry: self.init(.bindAgain, next.firstUsable)
     case .cancel: self.init(.stay)
+    case .failure: self.init(.beginAgain)
+    case .unavailable, .notEnrolled, .noPasscode: self.init(.openSettings)
     default: self.init(.logIn)
     }
   }
@@ -142,7 +149,7 @@ public struct NextStep: Hashable, Sendable {
       case "APP_ASSERTION_REQUIRED", "ATTESTATION_REQUIRED", "ATTESTATION_CONTRADICTS_PROTECTION",
         "PASSKEYS_NOT_SERVED":
         self.init(.fixApp)
-      default: self.init(denial: Denial(reason: failure.reason))
+      default: self.init(reason: failure.reason, retryAfter: failure.retryAfter)
       }
     default: self.init(.logIn)
     }
@@ -154,24 +161,34 @@ public struct NextStep: Hashable, Sendable {
   }
 
   /// After a refusal of this phone.
-  public init(denial: Denial) {
-    switch denial.reason {
+  public init(denial: Denial, in languages: String) {
+    self.init(reason: denial.reason, retryAfter: denial.retryAfter)
+    show(denial.message, in: languages)
+  }
+
+  private init(reason: String?, retryAfter: String?) {
+    switch reason {
     case "OS_TOO_OLD", "DOMAIN_STATE_REQUIRED": self.init(.updateSystem)
     case "PASSCODE_NOT_SET", "BIOMETRY_NOT_AVAILABLE", "BIOMETRY_NOT_ENROLLED": self.init(.openSettings)
     case "PLATFORM_DIFFERS", "BINDING_UNKNOWN", "BINDING_REVOKED", "NO_USABLE_FACTOR", "LEVEL_TOO_LOW",
       "APP_NOT_PROVEN":
       self.init(.bindAgain)
-    case "PASSCODE_LOCKED", "GESTURE_LOCKED": self.init(.wait, seconds: Self.seconds(denial.retryAfter))
+    case "PASSCODE_LOCKED", "GESTURE_LOCKED": self.init(.wait, seconds: Self.seconds(retryAfter))
     case "PASSCODE_DISABLED", "GESTURE_DISABLED": self.init(.setSecret)
     case "WRONG_SECRET": self.init(.tryAgain)
     default: self.init(.logIn)
     }
   }
 
-  /// "59.200s": whole seconds, so that the wait is over when they are.
+  /// Whole seconds, so that the wait is over when they are, and at most a day: a person who waits longer begins anew.
   private static func seconds(_ duration: String?) -> Int {
-    guard let seconds = Double(duration?.dropLast() ?? ""), seconds > 1 else { return 1 }
-    return Int(min(seconds, 86_400).rounded(.up))
+    let seconds = number(duration)
+    return seconds > 1 ? Int(min(seconds, 86_400).rounded(.up)) : 1
+  }
+
+  /// The seconds of "59.200s"; 0: it has none.
+  private static func number(_ duration: String?) -> Double {
+    Double(duration?.dropLast() ?? "") ?? 0
   }
 
   private static func notices(_ advisories: [String]?) -> [String] {
@@ -180,23 +197,9 @@ public struct NextStep: Hashable, Sendable {
   }
 
   /// Shows the service's text for the person, if it is in the language that was asked for and hides nothing.
-  /// - Parameter languages: as "accept-language" has them: "zh-CN, en;q=0.5".
-  public func showing(_ message: Message?, in languages: String) -> NextStep {
-    var step = self
-    if let text = message?.text, message?.locale == Self.served(languages), (1...1_024).contains(text.utf8.count),
-      (try? text.requirePlain()) != nil
-    {
-      step.message = text
-    }
-    return step
-  }
-
-  /// The service's language for the first of these.
-  private static func served(_ languages: String) -> String {
-    let first = languages.prefix { $0 != "," && $0 != ";" }
-    let parts = first.lowercased().split(separator: "-").map(String.init)
-    let isTraditional = !parts.contains("hans") && parts.contains { ["hant", "tw", "hk", "mo"].contains($0) }
-    return parts.first == "zh" && !isTraditional ? "zh-Hans" : "en"
+  private mutating func show(_ text: Message?, in languages: String) {
+    guard text?.locale == Language.served(languages).rawValue else { return }
+    message = (text?.text).legible(upTo: 1_024)
   }
 }
 

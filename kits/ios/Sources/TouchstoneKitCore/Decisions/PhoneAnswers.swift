@@ -1,7 +1,6 @@
-// What a phone's answers mean: its errors, its posture, its state. An Android app in Swift decides by the same
-// functions.
+// Reads a phone's answers: its errors, its posture, its state. An Android app in Swift decides by the same functions.
 
-/// What the app sends and does about a platform's code.
+/// The meaning of a platform's code, and the report about it.
 public struct PhoneAnswer: Hashable, Sendable {
   public enum Meaning: String, Sendable {
     case success, failure, cancel, fallback, lockout, unavailable, retry

@@ -1,7 +1,7 @@
-// What a key is about to sign, taken apart (docs/SIGNING.md). The signature approves this content, so the app signs
-// nothing that it cannot read, and nothing that is about another app, another binding or another payment.
+// Takes apart the bytes that a key is to sign (docs/SIGNING.md). The signature approves this content, so the app signs
+// nothing that it cannot read, and nothing about another app, binding, policy or payment.
 
-/// Why the kit refuses to go on. The kits for all platforms have the same codes.
+/// A refusal of the kit. The kits for all platforms have the same codes.
 public struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
   /// A word such as "other-application", for logs and for `switch`.
   public let code: String
@@ -13,7 +13,7 @@ public struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String { "refused: \(code)" }
 }
 
-/// The content of one signing input, which is all right and the app's own.
+/// The content of a signing input that is whole and the app's own.
 public struct SigningInput: Hashable, Sendable {
   public var challenge: Data
   public var application: String
@@ -27,7 +27,7 @@ public struct SigningInput: Hashable, Sendable {
   /// A message of the service is shorter.
   static let maximumBytes = 4_096
 
-  /// Takes apart what new keys sign.
+  /// Takes apart the bytes that new keys sign.
   /// - Parameters:
   ///   - profile: `nil`: the app does not know the account's name at the service.
   ///   - told: the ticket's challenge; `nil`: the backend did not send it.
@@ -44,18 +44,20 @@ public struct SigningInput: Hashable, Sendable {
     return SigningInput(challenge: Data(fields[1]), application: signed, profile: account, device: phone)
   }
 
-  /// Takes apart what a binding's key signs.
+  /// Takes apart the bytes that a binding's key signs.
   /// - Parameters:
+  ///   - policy: the one that the app asked for.
   ///   - shown: the payment that the person sees; `nil`: they see none, and log in.
   ///   - told: the challenge at the evaluation's first attempt; `nil`: this is the first one.
   /// - Throws: ``Refusal``
   public static func ofEvaluation(
-    _ bytes: Data, application: String, binding: String, shown: Payment?, challenge told: Data?
+    _ bytes: Data, application: String, binding: String, policy: String, shown: Payment?, challenge told: Data?
   ) throws -> SigningInput {
     let fields = try read(bytes, tag: "touchstone evaluation v1", count: 7)
-    let (signed, phone, policy) = (try text(fields[2]), try text(fields[3]), try text(fields[4]))
+    let (signed, phone, signedPolicy) = (try text(fields[2]), try text(fields[3]), try text(fields[4]))
     try require(signed, application, "other-application")
     try require(phone, binding, "other-binding")
+    try require(signedPolicy, policy, "other-policy")
     if let told, fields[1] != Array(told) { throw Refusal("other-challenge") }
     var payment: Payment?
     switch fields[5] {
@@ -139,6 +141,23 @@ extension String {
     let digits = utf8.filter { (48...57).contains($0) }
     return parts.count <= 2 && parts.allSatisfy { !$0.isEmpty } && digits.count == utf8.count - parts.count + 1
       && digits.count <= 18 && digits.contains { $0 != 48 } && (parts[0].count == 1 || parts[0].first != 48)
+  }
+}
+
+extension String? {
+  /// The text, if a person may be shown it: it has at most this many bytes, and all of them are seen.
+  func legible(upTo bytes: Int) -> String? {
+    flatMap { (1...bytes).contains($0.utf8.count) && (try? $0.requirePlain()) != nil ? $0 : nil }
+  }
+}
+
+extension Presentation {
+  /// The texts that a person may be shown, within the service's bounds. A backend could send others.
+  public var legible: Presentation {
+    var texts = self
+    texts.localizedReason = localizedReason.legible(upTo: 512)
+    (texts.fallbackTitle, texts.cancelTitle) = (fallbackTitle.legible(upTo: 128), cancelTitle.legible(upTo: 128))
+    return texts
   }
 }
 

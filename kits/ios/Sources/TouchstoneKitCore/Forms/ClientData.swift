@@ -1,4 +1,4 @@
-// What an app vouches for by App Attest (docs/SIGNING.md).
+// The bytes that an app vouches for by App Attest (docs/SIGNING.md).
 
 extension Posture {
   /// Ten fields, byte for byte as the backend passes them on.

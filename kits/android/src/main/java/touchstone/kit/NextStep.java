@@ -1,7 +1,6 @@
 package touchstone.kit;
 
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -17,15 +16,16 @@ public final class NextStep {
   private static final int MOST_MESSAGE_BYTES = 1024;
   /** A day: a person who waits longer begins anew. */
   private static final int MOST_SECONDS = 86_400;
-  /** Each line: a step, and the reasons and statuses that lead to it. */
+  /** Each line: a step, and the reasons, the statuses and the ends of a prompt that lead to it. */
   private static final Map<String, String> STEPS = steps(
       "update-system OS_TOO_OLD DOMAIN_STATE_REQUIRED",
-      "open-settings PASSCODE_NOT_SET BIOMETRY_NOT_AVAILABLE BIOMETRY_NOT_ENROLLED",
+      "open-settings PASSCODE_NOT_SET BIOMETRY_NOT_AVAILABLE BIOMETRY_NOT_ENROLLED no-passcode unavailable not-enrolled",
       "bind-again PLATFORM_DIFFERS BINDING_UNKNOWN BINDING_REVOKED NO_USABLE_FACTOR LEVEL_TOO_LOW APP_NOT_PROVEN NOT_FOUND",
       "set-secret PASSCODE_DISABLED GESTURE_DISABLED",
       "try-again WRONG_SECRET",
       "wait PASSCODE_LOCKED GESTURE_LOCKED UNAVAILABLE RESOURCE_EXHAUSTED ABORTED",
-      "begin-again TICKET_INVALID DEADLINE_EXCEEDED CANCELLED",
+      "begin-again TICKET_INVALID DEADLINE_EXCEEDED CANCELLED failure",
+      "stay cancel",
       "replace-binding DEVICE_BOUND_TO_ANOTHER_PROFILE",
       "revoke-a-binding TOO_MANY_BINDINGS",
       "assert-again APP_ASSERTION_NOT_ACCEPTED",
@@ -41,7 +41,10 @@ public final class NextStep {
   public String factor;
   /** The seconds to wait, at most a day; 0 if there is nothing to wait for. */
   public int seconds;
-  /** The notices for the person: slow-prompt, device-replaced, no-recovery-factor. */
+  /**
+   * The notices for the person: slow-prompt, device-replaced, no-recovery-factor; and bind-again, after a login although
+   * a key is dead.
+   */
   public List<String> notices = List.of();
   /** The service's text for the person, if it can be shown; otherwise null. */
   public String message;
@@ -66,11 +69,20 @@ public final class NextStep {
     return next.with(answer, languages);
   }
 
-  /** Decides after SubmitAttempt. {@code factor}: the attempt's. {@code languages}: see {@link #afterBegin}. */
-  public static NextStep afterSubmit(Answer answer, String factor, String languages) {
+  /**
+   * Decides after SubmitAttempt. {@code languages}: see {@link #afterBegin}.
+   *
+   * @param isKeyGone whether a key of the binding is dead.
+   * @param factor the attempt's.
+   */
+  public static NextStep afterSubmit(Answer answer, boolean isKeyGone, String factor, String languages) {
     boolean isDenied = answer.outcome.equals("OUTCOME_FAILED") && !answer.denial.isEmpty();
     NextStep next = isDenied ? because(answer.denial, answer.retryAfter) : afterOutcome(answer, factor);
-    return next.with(answer, languages);
+    next.with(answer, languages);
+    if (isKeyGone && next.step.equals("done")) {
+      next.notices.add("bind-again");
+    }
+    return next;
   }
 
   private static NextStep afterOutcome(Answer answer, String factor) {
@@ -103,7 +115,7 @@ public final class NextStep {
   }
 
   /**
-   * Decides after a prompt of which nothing is sent ({@link PlatformError#means}).
+   * Decides after a prompt if nothing is sent about it ({@link PlatformError#means}), as while a phone is bound.
    *
    * @param again whether the prompt was shown a second time for the same reason.
    * @param others the other factors that the evaluation takes.
@@ -113,7 +125,7 @@ public final class NextStep {
       return new NextStep("try-again", factor);
     }
     boolean isDead = means.equals("key-gone") || means.equals("retry");
-    return isDead ? first(others, "bind-again", "bind-again") : new NextStep("stay", null);
+    return isDead ? first(others, "bind-again", "bind-again") : because(means, 0);
   }
 
   /** Decides after a call that gRPC refused: its status, and the reason of its ErrorInfo or an empty text. */
@@ -132,13 +144,6 @@ public final class NextStep {
     NextStep next = new NextStep(STEPS.getOrDefault(reason, LOG_IN), null);
     next.seconds = next.step.equals("wait") ? seconds(retryAfter) : 0;
     return next;
-  }
-
-  /** Returns the service's language for the first one that was asked for. */
-  private static String served(String languages) {
-    List<String> parts = List.of(languages.split("[,;]")[0].trim().toLowerCase(Locale.ROOT).split("-"));
-    boolean isTraditional = !parts.contains("hans") && !Collections.disjoint(parts, List.of("hant", "tw", "hk", "mo"));
-    return parts.get(0).equals("zh") && !isTraditional ? "zh-Hans" : "en";
   }
 
   /** Returns the step with the first factor that the kit knows, or else the other step. */
@@ -161,9 +166,8 @@ public final class NextStep {
 
   private NextStep with(Answer answer, String languages) {
     this.answer = answer;
-    boolean isReadable = answer.messageLocale.equals(served(languages))
-        && Texts.has(answer.messageText, 1, MOST_MESSAGE_BYTES) && Texts.problem(answer.messageText) == null;
-    message = isReadable ? answer.messageText : null;
+    boolean isTheirs = answer.messageLocale.equals(Languages.served(languages));
+    message = isTheirs ? Texts.legible(answer.messageText, MOST_MESSAGE_BYTES, null) : null;
     notices = new ArrayList<>(answer.advisories);
     notices.retainAll(ADVISORIES);
     notices.replaceAll(advisory -> advisory.toLowerCase(Locale.ROOT).replace('_', '-'));

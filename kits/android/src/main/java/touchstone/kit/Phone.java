@@ -19,7 +19,7 @@ public interface Phone {
   /** Keeps a text; null removes it. */
   void put(String name, String value);
 
-  /** Prompts the person, and gives the events whatever BiometricPrompt's callback gets. Returns at once. */
+  /** Shows the prompt, and passes each call of BiometricPrompt's callback to {@code events}. Returns at once. */
   void show(Request request, Signature signature, Events events);
 
   /** Takes the prompt away. */
@@ -27,6 +27,10 @@ public interface Phone {
 
   /** The content of a prompt. */
   final class Request {
+    /** The service's bounds. */
+    private static final int MOST_REASON_BYTES = 512;
+    private static final int MOST_TITLE_BYTES = 128;
+
     /** FACTOR_BIOMETRY: BIOMETRIC_STRONG. FACTOR_DEVICE_OWNER: DEVICE_CREDENTIAL, without a negative button. */
     public final String factor;
     public final String title;
@@ -39,13 +43,16 @@ public interface Phone {
     public final boolean isConfirmationRequired;
     final boolean isFallbackButton;
 
-    Request(String factor, Answer answer, Transaction shown) {
+    /** A payment's prompt shows what is signed. A backend's texts are shown if all of them can be seen. */
+    Request(String factor, Answer answer, Transaction shown, String application) {
       this.factor = factor;
-      title = shown == null ? answer.localizedReason : shown.amount + " " + shown.currency + ", " + shown.payee;
+      title = shown == null ? Texts.legible(answer.localizedReason, MOST_REASON_BYTES, application)
+          : shown.amount + " " + shown.currency + ", " + shown.payee;
       subtitle = shown == null ? "" : shown.reference;
-      isFallbackButton = !answer.fallbackTitle.isEmpty();
-      String cancel = answer.cancelTitle.isEmpty() ? "Cancel" : answer.cancelTitle;
-      button = factor.equals("FACTOR_BIOMETRY") ? isFallbackButton ? answer.fallbackTitle : cancel : null;
+      String fallback = Texts.legible(answer.fallbackTitle, MOST_TITLE_BYTES, null);
+      isFallbackButton = fallback != null;
+      String cancel = Texts.legible(answer.cancelTitle, MOST_TITLE_BYTES, "Cancel");
+      button = factor.equals("FACTOR_BIOMETRY") ? isFallbackButton ? fallback : cancel : null;
       isConfirmationRequired = shown != null;
     }
   }

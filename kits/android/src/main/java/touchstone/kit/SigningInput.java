@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The bytes that a key is to sign, taken apart. The signature approves this content, so that no other is signed
+ * The bytes that a key is to sign, taken apart. The signature approves this content, so the app signs no other one
  * (docs/SIGNING.md).
  */
 public final class SigningInput {
@@ -48,14 +48,15 @@ public final class SigningInput {
   /**
    * Takes an evaluation's signing input apart, for this binding.
    *
+   * @param policy the policy that the app asked for.
    * @param challenge the one of an earlier attempt at the same evaluation; null if there was none.
    * @param shown the payment that the person just saw; null for a login.
    */
   public static SigningInput ofEvaluation(
-      byte[] bytes, String application, String binding, byte[] challenge, Transaction shown) {
-    SigningInput input =
-        new SigningInput(bytes, "touchstone evaluation v1", 7, application, "other-binding", binding).require(challenge);
-    input.policy = Fields.text(input.fields.get(4));
+      byte[] bytes, String application, String binding, String policy, byte[] challenge, Transaction shown) {
+    SigningInput input = new SigningInput(
+        bytes, "touchstone evaluation v1", 7, application, "other-binding", binding, "other-policy", policy).require(challenge);
+    input.policy = policy;
     byte[] purpose = input.fields.get(5);
     byte[] transaction = input.fields.get(6);
     KitException.require(purpose.length == 1 && (purpose[0] == 1 || purpose[0] == 2), "unknown-purpose");

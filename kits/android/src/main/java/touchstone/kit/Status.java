@@ -21,7 +21,7 @@ public final class Status {
    * @param kept the binding, or null.
    * @param installation the id of this installation, which no backup brings along; null at the first start.
    * @param found the keys that are there: biometry, device-owner.
-   * @param profile who is logged in, or null.
+   * @param profile the account that is logged in, or null.
    */
   public static Status of(Kept kept, String installation, Collection<String> found, String profile) {
     if (kept == null) {

@@ -17,6 +17,11 @@ final class Texts {
     return REORDERS.matcher(text).find() ? "text-reorders" : HIDDEN.matcher(text).find() ? "text-hidden" : null;
   }
 
+  /** Returns the text if a person may be shown it, otherwise the other one. */
+  static String legible(String text, int most, String otherwise) {
+    return has(text, 1, most) && problem(text) == null ? text : otherwise;
+  }
+
   /** Returns whether the text has that many bytes of UTF-8. */
   static boolean has(String text, int least, int most) {
     int length = text.getBytes(StandardCharsets.UTF_8).length;

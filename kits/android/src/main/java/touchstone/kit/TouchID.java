@@ -36,6 +36,8 @@ public final class TouchID {
   private Answer open;
   private SigningInput input;
   private Transaction shown;
+  /** Whether a key was found dead in this evaluation. */
+  private boolean isKeyGone;
   /** The time of System.nanoTime until which the app relies on its last ticket or evaluation. */
   private long deadline;
 
@@ -47,8 +49,8 @@ public final class TouchID {
   }
 
   /**
-   * Returns the state on this phone. Calls nothing, but waits for a call that runs. {@code profile}: who is logged in;
-   * null if nobody is.
+   * Returns the state on this phone. Calls nothing, but waits for a call that runs. {@code profile}: the
+   * account that is logged in, or null.
    */
   public synchronized Status status(String profile) {
     List<String> found = new ArrayList<>();
@@ -104,7 +106,7 @@ public final class TouchID {
     List<Backend.BoundKey> bound = new ArrayList<>();
     for (String kind : keys.kinds()) {
       Keys.Made made = keys.make(alias(set, kind), kind, Signatures.sha256(binding.bytes));
-      Phone.Request request = new Phone.Request(factor(kind), ticket, null);
+      Phone.Request request = new Phone.Request(factor(kind), ticket, null, application);
       Object result = prompt(request, alias(set, kind), binding.bytes, () -> true);
       if (result instanceof PlatformError) {
         return NextStep.afterPrompt(((PlatformError) result).means, false, factor(kind), List.of());
@@ -136,10 +138,15 @@ public final class TouchID {
     return evaluate("payment", transaction);
   }
 
-  /** Logs in or lets pay by another policy. {@code transaction}: null if the policy is for logins. */
+  /**
+   * Logs in or lets pay by this policy, and signs under no other one.
+   *
+   * @param transaction null if the policy is for logins.
+   */
   public NextStep evaluate(String policy, Transaction transaction) throws IOException {
     return answered(() -> {
       open = null;
+      isKeyGone = false;
       if (!status(null).forget.isEmpty()) {
         forget();
       }
@@ -152,7 +159,7 @@ public final class TouchID {
       if (!next.step.equals("prompt")) {
         return next;
       }
-      input = SigningInput.ofEvaluation(begun.signingInput, application, kept.bindingId, null, transaction);
+      input = SigningInput.ofEvaluation(begun.signingInput, application, kept.bindingId, policy, null, transaction);
       open = begun;
       deadline = deadline(begun);
       shown = transaction;
@@ -180,7 +187,14 @@ public final class TouchID {
   public synchronized void disable() throws IOException {
     String binding = phone.get("binding");
     if (binding != null) {
-      backend.revokeBinding(binding);
+      try {
+        backend.revokeBinding(binding);
+      } catch (Backend.CallFailed failed) {
+        // The service does not know this binding any more.
+        if (!failed.status.equals("NOT_FOUND")) {
+          throw failed;
+        }
+      }
     }
     forget();
   }
@@ -204,7 +218,7 @@ public final class TouchID {
     for (int count = 0; count < MOST_PROMPTS && kind(next.factor) != null && !next.step.equals("open-settings"); count++) {
       String factor = next.factor;
       NextStep[] reported = new NextStep[1];
-      Phone.Request request = new Phone.Request(factor, open, shown);
+      Phone.Request request = new Phone.Request(factor, open, shown, application);
       Object result = prompt(request, alias(set(), kind(factor)), input.bytes, () -> {
         // The service counts a report of -1 against biometrics, and this was the phone's passcode.
         if (factor.equals("FACTOR_DEVICE_OWNER")) {
@@ -231,14 +245,11 @@ public final class TouchID {
       }
       if (next.answer == null && next.step.equals("bind-again")) {
         dead.add(factor);
+        isKeyGone = true;
       }
       left = next.answer == null ? left : new ArrayList<>(next.answer.nextFactors);
       left.removeAll(dead);
       again = factor;
-    }
-    // The person logged in by another key, though one is dead: the app binds this phone again.
-    if (!dead.isEmpty() && next.step.equals("done")) {
-      next.notices.add("bind-again");
     }
     return next;
   }
@@ -263,8 +274,9 @@ public final class TouchID {
     if (answer.outcome.equals("OUTCOME_SUCCEEDED")) {
       // Without a key for its passcode, a phone has no prompt whose success would say that its own lockout is over.
       phone.put("locked", null);
+      isKeyGone = isKeyGone || status(null).status.equals("bind-again");
     }
-    return NextStep.afterSubmit(answer, proof.factor, languages);
+    return NextStep.afterSubmit(answer, isKeyGone, proof.factor, languages);
   }
 
   /** Reports a failure at the prompt: false takes the prompt away. */

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.concurrent.FutureTask;
@@ -27,6 +28,8 @@ final class TouchIDTest {
     String binding = "b1";
     String profile = "anna";
     Transaction signed;
+    /** The policy that it lets the phone sign; null: the one that the app asked for. */
+    String policy;
     Answer begun = new Answer();
     final List<Answer> answers = new ArrayList<>();
     final List<Proof> proofs = new ArrayList<>();
@@ -91,7 +94,7 @@ final class TouchIDTest {
       if (failure != null) {
         throw failure;
       }
-      begun.signingInput = input(policy);
+      begun.signingInput = input(this.policy == null ? policy : this.policy);
       return begun;
     }
 
@@ -177,8 +180,32 @@ final class TouchIDTest {
     backend.signed = new Transaction("32.00", "EUR", "Coffee Bar", "order-1");
     check("other-transaction", touchID.pay(COFFEE).refusal.getCode(), "another amount");
     check("transaction-not-shown", touchID.login().refusal.getCode(), "a payment in place of a login");
+    backend.signed = null;
+    backend.policy = "login-without-finger";
+    check("other-policy", touchID.login().refusal.getCode(), "another policy");
     check(0, backend.proofs.size(), "signatures");
     check(0, phone.shown.size(), "prompts");
+  }
+
+  void testAnAppNamesItsPolicies() throws IOException {
+    enable();
+    check("done", touchID.evaluate("at-night", null).step, "login");
+    backend.signed = COFFEE;
+    check("done", touchID.evaluate("large-payment", COFFEE).step, "pay");
+    backend.policy = "payment";
+    check("other-policy", touchID.evaluate("large-payment", COFFEE).refusal.getCode(), "a smaller payment's policy");
+  }
+
+  void testALoginsPromptShowsTheServicesTextsIfAllOfThemCanBeSeen() throws IOException {
+    enable();
+    for (String text : List.of("", "Log\u202e in", "Log\nin", "x".repeat(513))) {
+      backend.begun.localizedReason = text;
+      backend.begun.fallbackTitle = text;
+      backend.begun.cancelTitle = text;
+      check("done", touchID.login().step, "login");
+      Phone.Request request = phone.shown.get(phone.shown.size() - 1);
+      check("shop Cancel", request.title + " " + request.button, text);
+    }
   }
 
   void testATicketOfAnotherPersonBindsNothing() throws IOException {
@@ -283,7 +310,22 @@ final class TouchIDTest {
     NextStep next = touchID.login();
     check("bind-again FACTOR_PASSCODE", next.step + " " + next.factor, "login");
     check(0, backend.proofs.size(), "attempts");
-    check("done", touchID.passcode("2718").step, "passcode");
+    next = touchID.passcode("2718");
+    check("done [bind-again]", next.step + " " + next.notices, "passcode");
+    touchID.evaluate("login", null);
+    next = touchID.passcode("2718");
+    check("done [bind-again]", next.step + " " + next.notices, "passcode of the next login");
+  }
+
+  void testAPromptThatEndsWhileAPhoneIsBoundSaysWhatToDo() throws IOException {
+    Map<String, String> steps = Map.of(
+        "1", "open-settings", "5", "stay", "7", "log-in", "10", "stay", "11", "open-settings", "14", "open-settings");
+    for (Map.Entry<String, String> end : steps.entrySet()) {
+      phone.person.add(end.getKey());
+      check(end.getValue(), touchID.enable("anna", "Set up").step, "error " + end.getKey());
+      check("not-enabled []", touchID.status("anna").status + " " + touchID.status("anna").forget, "status");
+    }
+    check(0, backend.proofs.size(), "reports");
   }
 
   void testBothKeysGone() throws IOException {
@@ -334,7 +376,11 @@ final class TouchIDTest {
     } catch (IOException expected) {
       check("ready", touchID.status("anna").status, "status after a call that failed");
     }
+    backend.failure = new Backend.CallFailed("NOT_FOUND", "", 0);
+    touchID.disable();
+    check("not-enabled", touchID.status("anna").status, "status of a binding that the service does not know any more");
     backend.failure = null;
+    enable();
     touchID.disable();
     check("b1", backend.revoked, "revoked");
     check("not-enabled []", touchID.status("anna").status + " " + touchID.status("anna").forget, "status");

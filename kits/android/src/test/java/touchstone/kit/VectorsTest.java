@@ -92,6 +92,15 @@ final class VectorsTest {
         Map.of("seconds", (double) TouchID.lifetime(number(given, "expires_at"), number(given, "phone_time"))));
   }
 
+  void testLanguages() throws IOException {
+    decide("languages", 50, given -> Map.of("language", Languages.served(text(given, "languages"))));
+  }
+
+  void testTexts() throws IOException {
+    decide("texts", 50, given ->
+        Map.of("shown", Texts.legible(text(given, "text"), (int) number(given, "maximum_bytes"), null) != null));
+  }
+
   void testStates() throws IOException {
     decide("states", 15, given -> {
       Map<String, Object> kept = map(given.get("kept"));
@@ -118,7 +127,7 @@ final class VectorsTest {
     }
     Map<String, Object> shown = map(given.get("shown"));
     SigningInput input = SigningInput.ofEvaluation(
-        bytes, text(given, "application_id"), text(given, "binding_id"), challenge, shown == null ? null : new Transaction(
+        bytes, text(given, "application_id"), text(given, "binding_id"), text(given, "policy"), challenge, shown == null ? null : new Transaction(
             text(shown, "amount"), text(shown, "currency"), text(shown, "payee"), text(shown, "reference")));
     found.put("challenge", BASE64.encodeToString(input.challenge));
     found.put("application_id", input.application);
@@ -196,7 +205,7 @@ final class VectorsTest {
     String languages = given.getOrDefault("languages", "en").toString();
     switch (text(given, "at")) {
       case "begin": return NextStep.afterBegin(answer, languages);
-      case "submit": return NextStep.afterSubmit(answer, text(from, "factor"), languages);
+      case "submit": return NextStep.afterSubmit(answer, is(from, "key_gone"), text(from, "factor"), languages);
       case "bind": return NextStep.afterBinding(answer);
       case "prompt": return NextStep.afterPrompt(text(from, "means"), is(from, "again"), text(from, "factor"), answer.nextFactors);
       case "failed": return NextStep.afterFailure(text(from, "status"), text(from, "reason"), answer.retryAfter);
