@@ -19,8 +19,8 @@ struct SettingOptions: ParsableArguments {
   func sources() throws(Failure) -> ConfigurationSources { try .take(flags: settings.flags + unknown) }
 }
 
-/// An option for each flag of the table. The parser reads the properties of a type by reflection, and this type shows it
-/// one for each.
+/// An option for each flag of the table. The parser reads a type's properties by reflection, and this type shows it one
+/// for each flag.
 struct SettingFlagOptions: ParsableArguments, CustomReflectable {
   private let options: [(key: Key, option: Option<[String]>)]
 
