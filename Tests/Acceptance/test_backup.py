@@ -1,13 +1,16 @@
 """`touchstone backup` and `restore`: whole, beside a running service; what was used does not come back (R28, R35, R39)."""
 
 import contextlib
+import fcntl
 import functools
 import hashlib
 import os
 import re
 import shutil
 import sqlite3
+import subprocess
 import time
+from subprocess import PIPE
 
 import pytest
 
@@ -16,12 +19,13 @@ from support.data_directory import contents, database
 from support.issued import Issued
 from support.phone import Phone
 from support.replicas import Load
-from support.server import run
+from support.server import BINARY, run
 from support.stores import of_sqlite
 from support.stubs import administration_pb2, evaluation_pb2
 
 pytestmark = of_sqlite
 
+USAGE = 64
 CORRUPT = 65
 UNWRITABLE = 73
 NEWER_SCHEMA = 76
@@ -250,17 +254,21 @@ def test_what_a_killed_backup_left_goes_with_the_next_one(start, tmp_path):
     directory.mkdir()
     left = [directory / name for name in ("touchstone-20261121T190332Z.db.part-1f", "copy.part-1f", "copy.part-fresh")]
     running = directory / "touchstone-20261121T190333Z.db.part-2f"
-    for path in (*left, running):
+    begun = directory / "touchstone-20261121T190334Z.db.part-3f"
+    for path in (*left, running, begun):
         path.write_text("half of it")
-    for path in left:
-        os.utime(path, (time.time() - 2 * 86_400,) * 2)
-    back_up(server, directory)
+    for path in (*left, running):
+        os.utime(path, (time.time() - 120,) * 2)
+    with running.open() as file:
+        # As its writer does, until it ends.
+        fcntl.flock(file, fcntl.LOCK_EX)
+        back_up(server, directory)
     (made,) = directory.glob("touchstone-*.db")
     signature = made.with_name(made.name + ".signature")
-    assert set(directory.iterdir()) == {made, signature, running, *left[1:]}
+    assert set(directory.iterdir()) == {made, signature, running, begun, *left[1:]}
     back_up(server, directory / "copy")
     copy = {directory / "copy", directory / "copy.signature"}
-    assert set(directory.iterdir()) == {made, signature, running, *copy, left[2]}
+    assert set(directory.iterdir()) == {made, signature, running, begun, *copy, left[2]}
 
 
 def test_a_backup_to_nowhere_or_of_nothing(start, tmp_path):
@@ -283,6 +291,94 @@ def test_a_damaged_service_gets_no_backup(start, tmp_path):
     assert ended.returncode == CORRUPT
     assert "event 1 was altered" in ended.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+# Streams
+
+
+def stream(server, **options):
+    """`backup --to -`, as a pod's or another machine's shell would run it; stdout is bytes."""
+    command = [BINARY, "backup", "--data-dir", server.data_directory, "--to", "-"]
+    return subprocess.run(command, check=False, timeout=60, **{"stdout": PIPE, "stderr": PIPE, **options})
+
+
+def restore_stream(content, directory, keys, *arguments):
+    command = [BINARY, "restore", "--from", "-", "--data-dir", directory, "--keys", keys, *arguments]
+    return subprocess.run(command, input=content, capture_output=True, check=False, timeout=60)
+
+
+@pytest.fixture
+def streamed(shop):
+    server, _, phone = shop
+    ended = stream(server)
+    assert ended.returncode == 0, ended.stderr
+    return ended, phone, server
+
+
+def test_a_streamed_backup_is_restored_from_the_pipe_and_from_a_file(streamed, start, tmp_path):
+    ended, phone, server = streamed
+    assert b"stdout: " in ended.stderr and b"NOT in it: the keys" in ended.stderr
+    assert sorted(path.name for path in server.data_directory.iterdir() if ".part-" in path.name) == []
+    keys = server.data_directory / "keys"
+    piped = restore_stream(ended.stdout, tmp_path / "piped", keys)
+    assert (piped.returncode, piped.stderr) == (0, b"")
+    (tmp_path / "kept").write_bytes(ended.stdout)
+    kept = run("restore", "--from", tmp_path / "kept", "--data-dir", tmp_path / "filed", "--keys", keys)
+    assert (kept.returncode, kept.stderr) == (0, "")
+    for name in ("piped", "filed"):
+        restored = start(name, arguments=["--keys", keys])
+        assert new_caller(restored, APPLICATION).login(phone).outcome == SUCCEEDED
+
+
+def flip_last(content):
+    return content[:-1] + bytes([content[-1] ^ 1])
+
+
+STREAM_DAMAGE = {
+    "cut off": (lambda content: content[:-4096], CORRUPT, "cut off"),
+    "a byte is another": (flip_last, CORRUPT, "is not as it was made"),
+    "the digest is another": (lambda content: content.replace(b"sha256 ", b"sha256 00", 1), CORRUPT, "does not begin with"),
+    "without its signature": (lambda content: content.split(b"\n", 4)[4], CORRUPT, "does not begin with"),
+    "nothing": (lambda content: b"", CORRUPT, "does not begin with"),
+    "another key's": (lambda content: re.sub(b"audit key .*", b"audit key " + b"A" * 43, content, count=1), UNPROTECTED, "not among"),
+}
+
+
+@pytest.mark.parametrize("damage", STREAM_DAMAGE)
+def test_a_damaged_stream_is_refused_and_leaves_nothing(streamed, tmp_path, damage):
+    spoil, status, complaint = STREAM_DAMAGE[damage]
+    ended, _, server = streamed
+    refused = restore_stream(spoil(ended.stdout), tmp_path / "restored", server.data_directory / "keys")
+    (line,) = refused.stderr.decode().splitlines()
+    assert (refused.returncode, complaint in line, refused.stdout) == (status, True, b""), line
+    assert not (tmp_path / "restored").exists()
+
+
+def test_a_stream_without_a_signature_is_taken_if_that_is_said(streamed, tmp_path):
+    ended, _, server = streamed
+    bare = ended.stdout.split(b"\n", 4)[4]
+    taken = restore_stream(bare, tmp_path / "restored", server.data_directory / "keys", "--unsigned")
+    assert (taken.returncode, taken.stderr) == (0, b"")
+
+
+def test_a_reader_that_is_gone_ends_a_stream_with_a_line(shop):
+    server, *_ = shop
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = stream(server, stdout=writing)
+    os.close(writing)
+    assert ended.returncode == UNWRITABLE
+    assert ended.stderr.decode().splitlines() == ["touchstone: stdout: cannot be written: Broken pipe"]
+    assert not list(server.data_directory.glob("*.part-*"))
+
+
+def test_no_stream_goes_to_a_terminal(shop):
+    server, *_ = shop
+    terminal, other = os.openpty()
+    ended = stream(server, stdout=other)
+    os.close(terminal), os.close(other)
+    assert ended.returncode == USAGE
+    assert b"redirect stdout" in ended.stderr
 
 
 # What was used

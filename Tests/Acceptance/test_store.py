@@ -110,7 +110,7 @@ def test_a_migration_says_what_it_would_do_and_does_it_once(postgres, empty, sta
 
     done = run("migrate", environment={"TOUCHSTONE_STORE": empty})
     assert (done.returncode, done.stderr) == (0, "")
-    assert "made the tables of schema 2" in done.stdout
+    assert "has schema 2.1 now" in done.stdout
     again = run("migrate", "--store", empty)
     assert (again.returncode, again.stderr) == (0, "")
     assert "nothing to do" in again.stdout
@@ -121,7 +121,7 @@ def test_a_migration_says_what_it_would_do_and_does_it_once(postgres, empty, sta
 def test_migrations_at_once_do_the_work_once(empty):
     migrations = from_threads(4, lambda _: run("migrate", "--store", empty))
     assert [ended.returncode for ended in migrations] == [0] * 4, [ended.stderr for ended in migrations]
-    assert sum("made the tables" in ended.stdout for ended in migrations) == 1
+    assert sum("has schema 2.1 now" in ended.stdout for ended in migrations) == 1
 
 
 def test_a_role_without_privileges_is_told_so(postgres, database, tmp_path):

@@ -20,6 +20,9 @@ struct Backup: FallibleCommand {
       forge tokens and guess passcodes. Keep a copy of the keys elsewhere. A file beside it, with ".signature" at the end of its name, \
       holds its digest, signed by the audit key: `restore` requires it, because write access to records is write access to \
       accounts. No other user may be able to change the directory.
+
+      With --to - the verified backup goes to stdout as one stream, which begins with the signature, and all else to stderr. \
+      The data directory needs room for a copy meanwhile.
       """)
 
   @Option(help: ArgumentHelp("The service's data directory.", valueName: "directory"), completion: .directory)
@@ -27,52 +30,58 @@ struct Backup: FallibleCommand {
 
   @Option(
     help: ArgumentHelp(
-      "A file that does not exist yet; or a directory, where the file is named by the time.",
-      valueName: "file|directory"), completion: .file())
+      "A file that does not exist yet; a directory, where the file is named by the time; or - for stdout.",
+      valueName: "file|directory|-"), completion: .file())
   var to: String
 
   @OptionGroup var keys: BackupKeys
 
   func perform() throws(Failure) {
-    let file = isDirectory(to) ? "\(to)/touchstone-\(CalendarTime.basic(systemTime().seconds)).db" : to
-    try requireProtectedWay(to: file)
     // Before the copy, which may take long.
     let auditKeys = try keys.load(dataDirectory: dataDir)
+    guard to != BackupStream.name else { return try stream(by: auditKeys) }
+    let file = isDirectory(to) ? "\(to)/touchstone-\(CalendarTime.basic(systemTime().seconds)).db" : to
     var signature: BackupSignature?
     let summary = try failing { () throws(StoreOpenError) in
-      try SQLiteBackup.write(directory: dataDir, to: file) { copy throws(StoreOpenError) in
-        signature = try sign(copy, by: auditKeys, at: BackupSignature.path(of: file))
+      try BackupFiles.requireProtectedWay(to: file)
+      return try SQLiteBackup.write(directory: dataDir, to: file) { copy throws(StoreOpenError) in
+        signature = try BackupFiles.sign(copy, as: file, by: auditKeys, at: systemTime())
       }
     }
-    printLine("\(file): \(summary.text)")
-    printLine(summary.events.text)
+    for line in account(of: summary, as: file) { printLine(line) }
     if let signature {
       let digest = Hexadecimal.text(signature.digest)
-      printLine("\(BackupSignature.path(of: file)): SHA-256 \(digest), signed by audit key \(signature.keyID)")
+      printLine("\(BackupFiles.signaturePath(of: file)): SHA-256 \(digest), signed by audit key \(signature.keyID)")
     }
-    printLine(
-      "NOT in it: the keys (\(dataDir)/keys, unless the configuration says otherwise). Without them no passcode, gesture, "
-        + "ProfileTouchID or token of this backup can be verified. Keep a copy of them apart from it.")
+    printLine(keyNotice)
   }
-}
 
-extension Backup {
-  /// Before the copy has its name: no backup is without its signature, however early the process ends. One without a
-  /// backup says nothing, and the next backup of the name replaces it.
-  private func sign(
-    _ copy: String, by keys: AuditKeys, at path: String
-  ) throws(StoreOpenError) -> BackupSignature {
-    guard let digest = BackupSignature.digest(ofFile: copy) else { throw .unreadable(copy, errno) }
-    guard let signature = BackupSignature(digest: digest, by: keys, at: systemTime().seconds) else {
-      throw StoreOpenError(
-        code: .unprotected,
-        message: "no backup is made: the only audit key, which signs it, is not in use yet; try again later")
+  private func stream(by auditKeys: AuditKeys) throws(Failure) {
+    guard isatty(STDOUT_FILENO) == 0 else {
+      throw Failure(kind: .usage, message: "--to - writes a database: redirect stdout to a file or a command")
     }
-    guard write(path, signature.text) else {
-      throw StoreOpenError(
-        code: .unwritable, message: "\(path): cannot be written: \(String(cString: strerror(errno)))")
+    // A reader that is gone is an error with a line, and no signal that ends the process before its copy is removed.
+    signal(SIGPIPE, SIG_IGN)
+    // Lies in the data directory, which other users cannot change, until it ends.
+    let (summary, signature) = try failing { () throws(StoreOpenError) in
+      let copy = try SQLiteBackup.copy(directory: dataDir, to: "\(dataDir)/touchstone-stream.db")
+      let summary = try copy.verified()
+      let signature = try BackupFiles.signature(of: copy.path, by: auditKeys, at: systemTime())
+      try copy.stream(after: Array(signature.text.utf8))
+      return (summary, signature)
     }
-    return signature
+    for line in account(of: summary, as: "stdout") { printError(line) }
+    printError("SHA-256 \(Hexadecimal.text(signature.digest)), signed by audit key \(signature.keyID)")
+    printError(keyNotice)
+  }
+
+  private func account(of summary: DatabaseSummary, as place: String) -> [String] {
+    ["\(place): \(summary.text)", summary.events.text]
+  }
+
+  private var keyNotice: String {
+    "NOT in it: the keys (\(dataDir)/keys, unless the configuration says otherwise). Without them no passcode, gesture, "
+      + "ProfileTouchID or token of this backup can be verified. Keep a copy of them apart from it."
   }
 }
 
@@ -121,7 +130,9 @@ struct Restore: FallibleCommand {
       profiles are back. A copy of the audit log shows what to repeat.
       """)
 
-  @Option(help: ArgumentHelp("A file that `touchstone backup` made.", valueName: "file"), completion: .file())
+  @Option(
+    help: ArgumentHelp("A file that `touchstone backup` made, or - for its stream on stdin.", valueName: "file|-"),
+    completion: .file())
   var from: String
 
   @Option(help: ArgumentHelp("The service's data directory.", valueName: "directory"), completion: .directory)
@@ -135,11 +146,16 @@ struct Restore: FallibleCommand {
   var unsigned = false
 
   func perform() throws(Failure) {
-    try requireProtected(from)
+    if from != BackupStream.name { try requireProtected(from) }
     let auditKeys = unsigned ? nil : try keys.load(dataDirectory: dataDir)
+    let stream = try BackupStream(reading: from)
     let (backup, restoration) = try failing { () throws(StoreOpenError) in
-      try SQLiteBackup.restore(from: from, to: dataDir, at: systemTime()) { () throws(StoreOpenError) in
-        if let auditKeys { try verifySignature(by: auditKeys) }
+      try SQLiteBackup.restore(from: from, stream.first, reading: stream.descriptor, to: dataDir, at: systemTime()) {
+        copy throws(StoreOpenError) in
+        guard let auditKeys else { return }
+        // The operator ?? would widen the error.
+        let signature = if let first = stream.signature { first } else { try readSignature() }
+        try verify(signature, of: copy, by: auditKeys)
       }
     }
     printLine("\(dataDir): \(backup.text)")
@@ -153,8 +169,14 @@ struct Restore: FallibleCommand {
 }
 
 extension Restore {
-  private func verifySignature(by keys: AuditKeys) throws(StoreOpenError) {
-    let path = BackupSignature.path(of: from)
+  private var signaturePath: String { from == BackupStream.name ? "stdin" : BackupFiles.signaturePath(of: from) }
+
+  /// Reads the file beside the backup.
+  private func readSignature() throws(StoreOpenError) -> BackupSignature {
+    let path = signaturePath
+    guard from != BackupStream.name else {
+      throw StoreOpenError(code: .corrupt, message: "stdin does not begin with the signature of a backup's stream")
+    }
     guard let text = try? readText(path, maximumBytes: BackupSignature.maximumBytes) else {
       throw StoreOpenError(
         code: .corrupt,
@@ -164,6 +186,12 @@ extension Restore {
     guard let signature = BackupSignature(text: text) else {
       throw StoreOpenError(code: .corrupt, message: "\(path) is no signature")
     }
+    return signature
+  }
+
+  /// - Parameter file: the bytes that were signed.
+  private func verify(_ signature: BackupSignature, of file: String, by keys: AuditKeys) throws(StoreOpenError) {
+    let path = signaturePath
     switch signature.check(by: keys) {
     case .valid: break
     case .unknownKey:
@@ -173,22 +201,15 @@ extension Restore {
     case .forged:
       throw StoreOpenError(code: .corrupt, message: "\(path) is forged: its signature is not the audit key's")
     }
-    guard let digest = BackupSignature.digest(ofFile: from) else { throw .unreadable(from, errno) }
+    guard let digest = BackupSignature.digest(ofFile: file) else {
+      throw StoreOpenError(code: .unwritable, message: "\(file): cannot be read: \(String(cString: strerror(errno)))")
+    }
     guard digest == signature.digest else {
       throw StoreOpenError(
-        code: .corrupt, message: "\(from) is not as it was made: its SHA-256 is not the one in \(path)")
+        code: .corrupt,
+        message: "\(from) is not as it was made, or cut off: its SHA-256 is not the one in \(path)")
     }
   }
-}
-
-extension StoreOpenError {
-  fileprivate static func unreadable(_ path: String, _ error: Int32) -> StoreOpenError {
-    StoreOpenError(code: .unwritable, message: "\(path): cannot be read: \(String(cString: strerror(error)))")
-  }
-}
-
-extension BackupSignature {
-  fileprivate static func path(of backup: String) -> String { backup + ".signature" }
 }
 
 /// Other users must not be able to change what is read or written, as with the configuration: it becomes accounts.
@@ -198,21 +219,6 @@ private func requireProtected(_ path: String) throws(Failure) {
   } catch {
     throw Failure(kind: .unprotectedData, message: "\(path): \(error.message)")
   }
-}
-
-private func requireProtectedWay(to path: String) throws(Failure) {
-  guard let violation = FileProtection.violation(onTheWayTo: path) else { return }
-  throw Failure(kind: .unprotectedData, message: "\(path): \(violation)")
-}
-
-/// Writes a file of mode 0600 to the disk. False sets errno.
-private func write(_ path: String, _ text: String) -> Bool {
-  let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
-  guard descriptor >= 0 else { return false }
-  defer { close(descriptor) }
-  var text = text
-  // A few hundred bytes are written at once, or not at all.
-  return text.withUTF8 { Glibc.write(descriptor, $0.baseAddress, $0.count) == $0.count } && fsync(descriptor) == 0
 }
 
 private func isDirectory(_ path: String) -> Bool {

@@ -1,16 +1,19 @@
 // `touchstone migrate`: gives a PostgreSQL database its tables, or moves all state of a SQLite service into it.
 
 internal import ArgumentParser
+internal import CommandProgram
 internal import TouchstoneServer
 internal import TouchstoneStore
 internal import TouchstoneStorePostgres
 
 struct Migrate: FallibleCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Make the tables of a PostgreSQL database, or move a SQLite service into it.",
+    abstract: "Make or upgrade the tables of a PostgreSQL database, or move a SQLite service into it.",
     discussion: """
-      All tables are made in one transaction under a lock, also if several start at once. A database that has them stays \
-      as it is. One with other tables in it, or of another version, is refused and stays as it is.
+      All is done in one transaction under a lock, also if several start at once. A database that has this version's tables \
+      stays as it is. In one of an earlier version, what is missing is added beside running services; run it before the \
+      first process of the new version starts. A database with other tables, or whose version cannot be added to, is \
+      refused and stays as it is.
 
       With --from and --to it moves all state of a stopped service from SQLite into an empty database: every record, and the \
       audit log with its numbers and hashes. It counts and verifies both, and no service uses the directory afterwards. The \
@@ -49,7 +52,9 @@ struct Migrate: FallibleCommand {
     }
     let address = try address(of: configuration)
     let change = try withDatabase(standardErrorLogger()) { [dryRun] () throws(StoreOpenError) in
-      dryRun ? try await PostgresMigration.plan(uri: address.uri) : try await PostgresMigration.run(uri: address.uri)
+      dryRun
+        ? try await PostgresMigration.plan(uri: address.uri, by: Program.version)
+        : try await PostgresMigration.run(uri: address.uri, by: Program.version)
     }
     report(change, of: address)
   }
@@ -75,10 +80,11 @@ struct Migrate: FallibleCommand {
 
   private func report(_ change: SchemaChange, of place: PostgresAddress) {
     guard !change.statements.isEmpty else {
-      return printLine("\(place): nothing to do, it has schema \(change.version)")
+      let latest = change.latest.map { ", made at \($0)" } ?? ""
+      return printLine("\(place): nothing to do, it has schema \(change.version)\(latest)")
     }
-    guard dryRun else { return printLine("\(place): made the tables of schema \(change.version)") }
-    printLine("-- \(place): would get the tables of schema \(change.version)")
+    guard dryRun else { return printLine("\(place): has schema \(change.version) now") }
+    printLine("-- \(place): would get schema \(change.version)")
     for statement in change.statements { printLine("\(statement);") }
   }
 }

@@ -1,5 +1,6 @@
 // `touchstone migrate --from sqlite --to postgresql`: moves a stopped service's state.
 
+internal import CommandProgram
 internal import Glibc
 internal import TouchstoneServer
 internal import TouchstoneStore
@@ -19,7 +20,7 @@ struct Move {
       if let fault = before.fault {
         throw StoreOpenError(code: .corrupt, message: "\(source): \(fault); what is broken is not moved")
       }
-      let move = try await PostgresMove.fill(uri: target.uri, from: directory)
+      let move = try await PostgresMove.fill(uri: target.uri, from: directory, by: Program.version)
       // It was marked as being moved before a service could use the database.
       try directory.markMoved()
       return (before, move)

@@ -198,6 +198,17 @@ public final class SQLiteStore: Store {
     completion(isClosed.load(ordering: .acquiring) ? .failure(.closed) : .success(true))
   }
 
+  var databasePath: String { directory.databasePath }
+
+  /// Writes rows that no call reads, beside the commits.
+  func upkeep<Value: Sendable>(
+    _ completion: @escaping Completion<Value>,
+    _ write: @escaping @Sendable (SQLiteConnection) throws(SQLiteError) -> Value
+  ) {
+    writes.submit(
+      .upkeep(Upkeep(completion) { writer throws(SQLiteError) in .success(try write(writer.connection)) }))
+  }
+
   public func probe(completion: @escaping Completion<Void>) {
     writes.submit(.upkeep(Upkeep(isProbe: true, completion) { writer throws(SQLiteError) in try writer.probe() }))
   }

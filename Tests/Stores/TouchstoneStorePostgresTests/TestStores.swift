@@ -101,7 +101,7 @@ nonisolated(unsafe) private let applicationName = /application_name=(\w+)/
 
 private let emptying: String = {
   let tables = Schema.creation.compactMap { $0.firstMatch(of: /CREATE TABLE (\w+)/)?.output.1 }
-  let firstRows = Schema.creation.filter { $0.hasPrefix("INSERT") }
+  let firstRows = Schema.creation.filter { $0.hasPrefix("INSERT") || $0.hasPrefix("UPDATE") }
   return (tables.map { "DELETE FROM \($0)" } + firstRows).joined(separator: ";\n")
 }()
 

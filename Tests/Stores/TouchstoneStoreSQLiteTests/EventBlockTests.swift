@@ -1,3 +1,4 @@
+import Glibc
 import StoreConformance
 import TestSupport
 import Testing
@@ -82,7 +83,10 @@ struct EventBlockTests {
       try makeEarlier(directory)
       #expect(try SQLiteAuditLog.verify(directory: directory).fault == nil)
       _ = try SQLiteBackup.write(directory: directory, to: "\(parent)/backup")
-      _ = try SQLiteBackup.restore(from: "\(parent)/backup", to: "\(parent)/restored", at: Sample.now)
+      let backup = try FileDescriptor(opening: "\(parent)/backup", flags: O_RDONLY)
+      _ = try SQLiteBackup.restore(
+        from: "\(parent)/backup", [], reading: backup.number, to: "\(parent)/restored", at: Sample.now
+      ) { _ in }
       for directory in [directory, "\(parent)/restored"] {
         let store = try SQLiteStore.open(directory: directory)
         #expect(try blocks(in: directory) == [0, 1])
@@ -177,7 +181,8 @@ struct EventBlockTests {
 
   /// As version 2 made it.
   private func makeEarlier(_ directory: String) throws {
-    try execute("DROP TABLE event_blocks; \(Schema.indexOfEvents); PRAGMA user_version = 2", on: directory)
+    try execute(
+      "DROP TABLE backups; DROP TABLE event_blocks; \(Schema.indexOfEvents); PRAGMA user_version = 2", on: directory)
   }
 
   private func execute(_ sql: String, on directory: String) throws {

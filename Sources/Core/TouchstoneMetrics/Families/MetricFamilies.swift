@@ -20,7 +20,7 @@ package enum MetricFamilies {
   package static let connections: [MetricFamily] = [.openConnections, .handshakes, .certificateExpiry]
   package static let auditLog: [MetricFamily] = [
     .auditSequence, .auditVerified, .auditIntact, .auditUnsealed, .eventsSuppressed, .archivedFiles, .archiveFailures,
-    .archiveSuccess, .archiveSize,
+    .archiveSuccess, .archiveSize, .backupSuccess, .backupSize, .backupFailures, .backupOverdue,
   ]
   package static let upkeep: [MetricFamily] = [
     .filesystemAvailable, .filesystemSize, .trustDataWritten, .sweeps, .sweepSuccess, .clockOffset, .reloads,
@@ -189,6 +189,16 @@ extension MetricFamily {
     help: "When a round of archiving last ended well, in seconds since 1970.")
   package static let archiveSize = MetricFamily(
     "touchstone_archive_size_bytes", .gauge, .bytes, help: "Size of the archive directory's files.")
+  package static let backupSuccess = MetricFamily(
+    "touchstone_backup_last_success_timestamp_seconds", .gauge, .seconds,
+    help: "Time of the last good backup that the service made, in seconds since 1970.")
+  package static let backupSize = MetricFamily(
+    "touchstone_backup_size_bytes", .gauge, .bytes, help: "Size of the last good backup.")
+  package static let backupFailures = MetricFamily(
+    "touchstone_backup_failures_total", .counter, help: "Backups by the service that failed.")
+  package static let backupOverdue = MetricFamily(
+    "touchstone_backup_overdue_seconds", .gauge, .seconds,
+    help: "With backup: for how long the next backup has been due; 0: it is not yet.")
 }
 
 // MARK: - Upkeep

@@ -25,6 +25,8 @@ package struct ProcessConfiguration: Sendable {
   package var keys: KeySource?
   /// `nil`: all events stay in the log.
   var retention: RetentionSettings?
+  /// `nil`: the service makes no backups.
+  var backup: BackupSettings?
   /// 0: one for each core.
   package var shards = 0
   var watchFiles = WatchSetting.standard
@@ -136,6 +138,9 @@ extension ProcessConfiguration: ConfigurationSection {
       "retention", .section(lacksAt: .sectionKey), to: \.retention, needsRestart: true,
       "When events move from the audit log into an archive.")
     ConfigurationKey(
+      "backup", .section(lacksAt: .sectionKey), to: \.backup, needsRestart: true,
+      "SQLite: the backups that the service makes of its database while it runs.")
+    ConfigurationKey(
       "shards", .integer(1...maximumShards), to: \.shards,
       default: .words("one for each core that the process may use"), needsRestart: true, "Event loops.")
     ConfigurationKey(
@@ -190,6 +195,11 @@ extension ProcessConfiguration: ConfigurationSection {
     if tlsEntry == nil || tls != nil {
       let servesUnixSocket = listen.contains { (try? Endpoint(parsing: $0))?.isUnix == true }
       callers?.compare(with: tls, servesUnixSocket: servesUnixSocket, &reader)
+    }
+    if let entry = written.entry("backup"), store != .sqlite {
+      reader.refuse(
+        entry.key.place,
+        "backup is for SQLite: PostgreSQL is backed up by its own tools (docs/HIGH-AVAILABILITY.md, Backups)")
     }
     if let applications = written.entry("applications") { warnOfStrangers(in: applications.value, with: &reader) }
   }

@@ -38,11 +38,12 @@ extension ProcessConfiguration {
     return failure(of: "tls.certificate", warning).lines
   }
 
-  /// The same check as when a start opens the store, and when it archives. A missing directory is made later, with mode
-  /// 0700.
+  /// The same check as when a start opens the store, and when it archives or backs up. A missing directory is made
+  /// later, with mode 0700.
   private var directoryFailures: [Failure] {
     var directories: [(setting: String, path: String)] = []
     if store == .sqlite { directories.append(("data_dir", dataDirectory)) }
+    if let backup { directories.append(("backup.to", backup.directory)) }
     if let archive = retention?.archive { directories.append(("retention.archive", archive)) }
     return directories.compactMap { setting, path in
       (FileProtection.violation(at: path, .writes) ?? FileProtection.violation(onTheWayTo: path)).map { violation in

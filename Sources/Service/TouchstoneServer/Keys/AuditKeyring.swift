@@ -26,6 +26,8 @@ package final class AuditKeyring: Sendable {
     }
   }
 
+  var current: AuditKeys? { keys.withLock { $0 } }
+
   /// Whether accounts are signed at that time. A first key may be active only later.
   package func signs(at time: UnixTime) -> Bool { accountKeys.sign([], time) != nil }
 

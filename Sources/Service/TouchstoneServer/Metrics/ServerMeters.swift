@@ -5,6 +5,7 @@ internal import Synchronization
 package import TouchstoneMetrics
 internal import TouchstonePolicy
 internal import TouchstoneStore
+internal import TouchstoneStoreSQLite
 
 /// The metrics of one process. Its parts get their counters from here.
 package struct ServerMeters: Sendable {
@@ -13,6 +14,9 @@ package struct ServerMeters: Sendable {
   private let archivedFiles: Counter
   private let archiveFailures: Counter
   private let archiveSuccess: LaterGauge
+  private let backupFailures: Counter
+  private let backupSuccess: LaterGauge
+  private let backupSize: LaterGauge
   private let auditSequence: LaterGauge
   private let auditVerified: LaterGauge
   private let auditIntact: LaterGauge
@@ -30,6 +34,9 @@ package struct ServerMeters: Sendable {
     archivedFiles = registry.counter(.archivedFiles)
     archiveFailures = registry.counter(.archiveFailures)
     archiveSuccess = LaterGauge(.archiveSuccess, registry)
+    backupFailures = registry.counter(.backupFailures)
+    backupSuccess = LaterGauge(.backupSuccess, registry)
+    backupSize = LaterGauge(.backupSize, registry)
     auditSequence = LaterGauge(.auditSequence, registry)
     auditVerified = LaterGauge(.auditVerified, registry)
     auditIntact = LaterGauge(.auditIntact, registry)
@@ -80,6 +87,16 @@ package struct ServerMeters: Sendable {
   /// A round ended, or failed. A round while another replica archives is neither.
   func noteArchiving(isDone: Bool) {
     if isDone { archiveSuccess.set(systemTime()) } else { archiveFailures.increment() }
+  }
+
+  /// The last good backup.
+  func note(_ backup: BackupRecord) {
+    backupSuccess.set(backup.madeAt)
+    backupSize.set(Double(backup.byteCount))
+  }
+
+  func noteBackupFailure() {
+    backupFailures.increment()
   }
 
   var storeObserver: StoreObserver {

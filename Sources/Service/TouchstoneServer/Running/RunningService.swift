@@ -162,10 +162,7 @@ package final class RunningService: Sendable {
         tracing.exporter.stop(completion: completion)
       }
     }
-    let finish: @Sendable () -> Void = { [archiving = upkeep.archiving] in
-      guard let archiving else { return close() }
-      archiving.whenIdle(close)
-    }
+    let finish: @Sendable () -> Void = { [upkeep] in upkeep.whenIdle(close) }
     // HTTP goes on until the last call has ended, so that probes see the service drain.
     server.shutDown(grace: grace) { [http] in
       guard let http else { return finish() }

@@ -1,5 +1,4 @@
-// One store, for a start and the commands. Only this folder, and a command that only one kind of store has, name the
-// kinds.
+// One store, for a start and the commands. Only this folder, and what only one kind of store has, name the kinds.
 
 package import EventLoops
 package import Logging

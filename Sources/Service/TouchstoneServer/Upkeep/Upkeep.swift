@@ -5,16 +5,23 @@ internal import Logging
 internal import TouchstonePolicy
 internal import TouchstoneService
 internal import TouchstoneStore
+internal import TouchstoneStoreSQLite
 
 /// The upkeep that begins before callers are served.
 struct EarlyUpkeep: Sendable {
   let archiving: Archiving?
+  let backingUp: BackingUp?
   let sweeping: Sweeping
 
   init(_ prepared: PreparedStart, _ parts: ServiceParts, on store: any Store, logger: Logger) throws(Failure) {
     let (meters, service, accountSigning) = (prepared.meters, parts.service, parts.accountSigning)
     archiving = try prepared.configuration.retention.map { settings throws(Failure) in
       try Archiving(store: store, settings: settings, logger: logger, meters: meters)
+    }
+    backingUp = try prepared.configuration.backup.flatMap { settings throws(Failure) in
+      try (store as? SQLiteStore).map { store throws(Failure) in
+        try BackingUp(store: store, settings: settings, keys: parts.auditKeyring, logger: logger, meters: meters)
+      }
     }
     sweeping = try Sweeping(
       store: store, logger: logger,
@@ -35,8 +42,6 @@ struct Upkeep: Sendable {
   private let early: EarlyUpkeep
   private let logVerifying: Task<Void, Never>
   private let clockWatching: Repeating?
-
-  var archiving: Archiving? { early.archiving }
 
   init(
     _ early: EarlyUpkeep, _ prepared: PreparedStart, _ parts: ServiceParts, on store: any Store,
@@ -64,6 +69,17 @@ struct Upkeep: Sendable {
     trustWatching.cancel()
     capacityWatching.cancel()
     early.archiving?.cancel()
+    early.backingUp?.cancel()
+  }
+
+  /// Calls `completion` when the upkeep that was cancelled has left the store.
+  func whenIdle(_ completion: @escaping @Sendable () -> Void) {
+    let afterBackup: @Sendable () -> Void = { [archiving = early.archiving] in
+      guard let archiving else { return completion() }
+      archiving.whenIdle(completion)
+    }
+    guard let backingUp = early.backingUp else { return afterBackup() }
+    backingUp.whenIdle(afterBackup)
   }
 }
 

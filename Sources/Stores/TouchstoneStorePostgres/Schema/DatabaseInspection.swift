@@ -13,7 +13,7 @@ struct DatabaseInspection: Sendable {
   enum State: Sendable, Hashable {
     /// No table at all.
     case empty
-    case ours(version: Int64)
+    case ours(version: SchemaVersion)
     case foreign
   }
 
@@ -52,8 +52,13 @@ struct DatabaseInspection: Sendable {
 
   // MARK: The marker
 
+  /// Also where the column `additions` is not there yet.
   private static let selectMarker = Statement(
-    nil, "SELECT application, version FROM touchstone_schema WHERE only_row = 1")
+    nil,
+    """
+    SELECT application, version, coalesce((to_jsonb(s) ->> 'additions')::BIGINT, 0) FROM touchstone_schema s
+    WHERE only_row = 1
+    """)
   /// Finds tables, views and sequences of any owner: `information_schema` shows a role only what it may use. The
   /// objects of extensions do not count.
   private static let hasTables = Statement(
@@ -78,7 +83,7 @@ struct DatabaseInspection: Sendable {
     do throws(PostgresError) {
       guard var row = try await session.run([StatementCall(selectMarker)])[0].first else { return .foreign }
       guard row.text() == Schema.application else { return .foreign }
-      return .ours(version: row.integer())
+      return .ours(version: SchemaVersion(tables: row.integer(), additions: row.integer()))
     } catch {
       guard case .server(let state, _) = error else { throw error }
       switch state {
@@ -89,7 +94,7 @@ struct DatabaseInspection: Sendable {
     }
   }
 
-  /// `nil`: it is ours, and of this version.
+  /// `nil`: it is ours, and has all that this version uses.
   static func refusal(of state: State) -> StoreOpenError? {
     switch state {
     case .empty:
@@ -98,7 +103,7 @@ struct DatabaseInspection: Sendable {
         message: "the PostgreSQL database has no tables of Touchstone's: run `touchstone migrate`, with --from "
           + "DIRECTORY --to URI to move a directory's state")
     case .foreign: .foreignDatabase
-    case .ours(let version): version == Schema.version ? nil : .otherVersion(version)
+    case .ours(let version): version.serves(Schema.version) ? nil : .otherVersion(version)
     }
   }
 
@@ -168,8 +173,14 @@ extension StoreOpenError {
     code: .corrupt,
     message: "the PostgreSQL database holds another application's tables: give Touchstone a database of its own")
 
-  fileprivate static func otherVersion(_ version: Int64) -> StoreOpenError {
-    StoreOpenError(
+  fileprivate static func otherVersion(_ version: SchemaVersion) -> StoreOpenError {
+    guard version.tables != Schema.version.tables else {
+      return StoreOpenError(
+        code: .otherSchema,
+        message: "the PostgreSQL database has schema \(version), and this version needs \(Schema.version): run "
+          + "`touchstone migrate`; services of the earlier version go on beside it")
+    }
+    return StoreOpenError(
       code: .otherSchema,
       message: "the PostgreSQL database has schema \(version), where this version knows \(Schema.version): use the "
         + "version of Touchstone that made it, or another database")
@@ -189,6 +200,11 @@ extension StoreOpenError {
     switch error {
     case .corrupt(let message):
       self.init(code: .corrupt, message: "the PostgreSQL database: \(message); restore it from a backup")
+    case .server(.lockNotAvailable, _):
+      self.init(
+        code: .unreachable,
+        message: "the PostgreSQL database: another session (a dump, an open transaction) holds a table that must be "
+          + "changed; run the same again when it has ended")
     case .server(let state, _) where !state.isOfTheMoment:
       self.init(code: .unwritable, message: "the PostgreSQL database: \(error.message); check the role's privileges")
     case .server, .conflict, .notSent, .lost:

@@ -5,11 +5,42 @@ internal import TouchstoneStore
 enum Schema {
   /// The name that tells our tables from another application's tables with the same names.
   static let application = "touchstone"
-  /// Each change of the tables gives it the next number, and `PostgresMigration` the step from the one before.
-  static let version: Int64 = 2
+  static let version = SchemaVersion(tables: 2, additions: Int64(additions.count))
 
   /// All of it for one transaction: a process that saw a part would take the database for another application's.
-  static let creation = [marker] + tables
+  static let creation = [marker] + tables + steps(after: 0)
+
+  /// The statements that bring the tables from so many additions to this version's, for one transaction.
+  static func steps(after count: Int64) -> [String] {
+    additions.dropFirst(Int(clamping: count)).joined()
+      + ["UPDATE touchstone_schema SET additions = \(version.additions) WHERE only_row = 1"]
+  }
+
+  /// Records the present change: its time, and the build that made it.
+  static func record(by build: String) -> String {
+    """
+    INSERT INTO schema_changes VALUES (
+      \(version.tables), \(version.additions), now(), '\(build.replacing("'", with: "''"))')
+    """
+  }
+
+  /// In their order. Earlier builds run beside them (`SchemaVersion`), so none may be changed after a release, and none
+  /// locks a large table for long: an index on one is built concurrently, apart from the others.
+  private static let additions: [[String]] = [
+    [
+      // In this table each build looks for the version that it must know, which is `version` alone.
+      "ALTER TABLE touchstone_schema ADD COLUMN additions BIGINT NOT NULL DEFAULT 0",
+      """
+      CREATE TABLE schema_changes (
+        version BIGINT NOT NULL,
+        additions BIGINT NOT NULL,
+        made_at TIMESTAMPTZ NOT NULL,
+        build TEXT NOT NULL,
+        PRIMARY KEY (version, additions)
+      )
+      """,
+    ]
+  ]
 
   /// In a table of one row.
   private static let marker = """
@@ -27,7 +58,7 @@ enum Schema {
   /// and written by sweeping, erasing and sealing alone. No sequence, no trigger, no foreign key, no function.
   /// Erasure marks are rows of `profiles` (`ProfileRecord.erasureMarkID`).
   private static let tables = [
-    "INSERT INTO touchstone_schema VALUES (1, '\(application)', \(version))",
+    "INSERT INTO touchstone_schema VALUES (1, '\(application)', \(version.tables))",
     """
     CREATE TABLE bindings (
       binding_id BYTEA PRIMARY KEY,

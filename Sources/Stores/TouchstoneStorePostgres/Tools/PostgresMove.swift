@@ -8,7 +8,8 @@ package import TouchstoneStore
 package enum PostgresMove {
   /// - Parameter uri: a database without tables.
   package static func fill(
-    uri: String, from source: some MoveSource, options: PostgresStoreOptions = PostgresStoreOptions()
+    uri: String, from source: some MoveSource, by build: String = PostgresMigration.unknownBuild,
+    options: PostgresStoreOptions = PostgresStoreOptions()
   ) async throws(StoreOpenError) -> StoreMove {
     let targets = try ConnectionTarget.prepared(uri)
     let place = try PostgresAddress(uri: uri).description
@@ -22,7 +23,7 @@ package enum PostgresMove {
         let mark = try await DatabaseInspection.mark(in: session, ofPlace: server.hasTimelines ? nil : place)
         try await PostgresMigration.lock(session)
         do throws(StoreOpenError) {
-          let filling = Filling(session: session, target: MoveTarget(mark: mark, place: place))
+          let filling = Filling(session: session, target: MoveTarget(mark: mark, place: place), build: build)
           return .success(try await filling.fill(from: source))
         } catch {
           // Outside of a transaction it causes only a warning, which is ignored.
@@ -41,6 +42,7 @@ private struct Filling {
 
   let session: ConnectionLane.Session
   let target: MoveTarget
+  let build: String
 
   func fill(from source: some MoveSource) async throws(StoreOpenError) -> StoreMove {
     let marks = try source.marks()
@@ -56,7 +58,7 @@ private struct Filling {
     }
     // A source that was being moved elsewhere is not moved here.
     if let earlier, earlier.mark != target.mark { throw .isElsewhere(earlier) }
-    try await run([StatementCall(.begin)] + Schema.creation.map { .raw($0) })
+    try await run([StatementCall(.begin)] + (Schema.creation + [Schema.record(by: build)]).map { .raw($0) })
     try await StoreOpenError.of { () throws(PostgresError) in try await DatabaseInspection.requireTables(in: session) }
     for table in MovedTable.allCases { try await insertAll(of: table, from: source) }
     try await run(Self.setting(marks))

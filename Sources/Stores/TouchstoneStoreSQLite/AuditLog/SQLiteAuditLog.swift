@@ -33,7 +33,7 @@ public enum SQLiteAuditLog {
     }
     if verification.fault == nil { try requireIndexes(of: &verification, on: connection) }
     // Earlier versions have an index instead, which was just checked.
-    if verification.fault == nil, try Schema.version(of: connection) == Schema.version,
+    if verification.fault == nil, try Schema.version(of: connection).tables == Schema.version.tables,
       let hidden = try log.firstHidden(through: verification.head.sequence)
     {
       verification.note(hidden: hidden)

@@ -1,6 +1,7 @@
 // A database that no process writes to: as long as it stays the same, it can be read without SQLite's own bookkeeping.
 
 internal import Glibc
+internal import TouchstoneStore
 
 /// Equal to another one of the same path if the file did not change in between.
 struct ClosedFile: Equatable {
@@ -27,6 +28,13 @@ struct ClosedFile: Equatable {
       if ClosedFile(path: path) == file { return try value.get() }
     }
     return try read(.readOnly)
+  }
+
+  static func requireNoLog(of path: String) throws(StoreOpenError) {
+    guard status(of: "\(path)-wal")?.st_size ?? 0 > 0 else { return }
+    throw StoreOpenError(
+      code: .corrupt,
+      message: "\(path) has a write-ahead log beside it: that is a service's own database; make a backup of it first")
   }
 
   private static func status(of path: String) -> stat? {

@@ -82,6 +82,12 @@ final class DataDirectory: Sendable {
     try synchronizeEntries()
   }
 
+  /// Removes the directory if there is only its lock in it.
+  func remove() {
+    unlink("\(path)/\(Self.lockName)")
+    rmdir(path)
+  }
+
   /// Releases the directory for another process.
   func unlock() {
     flock(lock.number, LOCK_UN)

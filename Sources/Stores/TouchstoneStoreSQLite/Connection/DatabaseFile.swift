@@ -29,7 +29,7 @@ enum DatabaseFile {
     }
     try inspectHeader(path: path, isMoved: isMoved)
     try RecoveredLog.makeDurable(path: directory.writeAheadLogPath)
-    let version: Int64
+    let version: SchemaVersion
     let applicationID: Int64
     do throws(SQLiteError) {
       let connection = try SQLiteConnection(path: path, access: .readWrite, virtualFileSystem: virtualFileSystem)
@@ -39,9 +39,9 @@ enum DatabaseFile {
       // The log beside the file may know a later one than the file's header.
       version = try Schema.version(of: connection)
       applicationID = try connection.integer("PRAGMA application_id")
-      if Schema.readableVersions.contains(version), refusal(of: applicationID, path, isMoved: isMoved) == nil {
+      if Schema.canRead(version), refusal(of: applicationID, path, isMoved: isMoved) == nil {
         try check(connection)
-        noteAccounts(try version == Schema.version ? checkLog(on: connection) : upgrade(connection))
+        noteAccounts(try version.serves(Schema.version) ? checkLog(on: connection) : upgrade(connection))
         try connection.setCheckpointsOnClose(true)
         return connection
       }
@@ -94,8 +94,13 @@ enum DatabaseFile {
   /// Reads the header without SQLite, which might already repair what it opens.
   ///
   /// https://www.sqlite.org/fileformat2.html#the_database_header
-  static func inspectHeader(path: String, isWritten: Bool = true, isMoved: Bool = false) throws(StoreOpenError) {
+  ///
+  /// - Parameter name: the file's in errors; `nil`: its path.
+  static func inspectHeader(
+    path: String, named name: String? = nil, isWritten: Bool = true, isMoved: Bool = false
+  ) throws(StoreOpenError) {
     let file = try FileDescriptor(opening: path, flags: isWritten ? O_RDWR : O_RDONLY)
+    let path = name ?? path
     var header = [UInt8](repeating: 0, count: 100)
     let count = pread(file.number, &header, header.count, 0)
     guard count >= 0 else { throw .unwritable(path, errno) }
@@ -106,8 +111,8 @@ enum DatabaseFile {
       header[offset..<offset + 4].reduce(0) { $0 << 8 | Int64($1) }
     }
     if let refusal = refusal(of: field(at: 68), path, isMoved: isMoved) { throw refusal }
-    let version = field(at: 60)
-    guard Schema.readableVersions.contains(version) else { throw .otherSchema(version, path) }
+    let version = SchemaVersion(header: field(at: 60))
+    guard Schema.canRead(version) else { throw .otherSchema(version, path) }
   }
 
   /// `nil`: the database is a service's own, or one that a move may take up again.
@@ -165,7 +170,7 @@ enum DatabaseFile {
 }
 
 extension StoreOpenError {
-  fileprivate static func otherSchema(_ version: Int64, _ path: String) -> StoreOpenError {
+  fileprivate static func otherSchema(_ version: SchemaVersion, _ path: String) -> StoreOpenError {
     StoreOpenError(
       code: .otherSchema,
       message: "\(path): schema \(version), where this version knows \(Schema.version): use the version of Touchstone "

@@ -5,7 +5,9 @@ internal import Glibc
 internal import TouchstoneStore
 
 /// Written under a temporary name, with mode 0600; removed unless it is published.
-final class NewFile {
+///
+/// `@unchecked Sendable`: its owner writes, verifies and publishes it, one after the other.
+final class NewFile: @unchecked Sendable {
   let path: String
   private let finalPath: String
   private let descriptor: FileDescriptor
@@ -17,11 +19,13 @@ final class NewFile {
   /// Fails if there is something at `finalPath`.
   init(for finalPath: String) throws(StoreOpenError) {
     guard access(finalPath, F_OK) != 0 else { throw .occupied(finalPath) }
-    guard access(DataDirectory.parent(of: finalPath), W_OK) == 0 else { throw .unwritten(finalPath, errno) }
+    guard access(DataDirectory.parent(of: finalPath) + "/.", W_OK) == 0 else { throw .unwritten(finalPath, errno) }
     self.finalPath = finalPath
     path = finalPath + Self.randomSuffix()
     descriptor = try FileDescriptor(
       opening: path, flags: O_RDWR | O_CREAT | O_EXCL, mode: DataDirectory.ownerOnlyFile)
+    // By this lock other processes tell the file from a leftover.
+    flock(descriptor.number, LOCK_EX | LOCK_NB)
     removeLeftovers()
   }
 
@@ -60,8 +64,8 @@ final class NewFile {
 // MARK: Interrupted files
 
 extension NewFile {
-  /// A file that is being written was changed seconds ago. Its verification may take an hour if it is large.
-  private static let leftoverAge = 24 * 60 * 60
+  /// In seconds: a file's writer locks it at once, and until it ends.
+  private static let leftoverAge = 60
 
   private static let mark = ".part-"
 
@@ -83,10 +87,17 @@ extension NewFile {
       // By the file system's clock, which may be another machine's.
       guard isOurs(name), lstat(leftover, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
         status.st_uid == own.st_uid,
-        status.st_mtim.tv_sec + Self.leftoverAge < own.st_mtim.tv_sec
+        Self.isAbandoned(leftover, age: own.st_mtim.tv_sec - status.st_mtim.tv_sec)
       else { continue }
       unlink(leftover)
     }
+  }
+
+  private static func isAbandoned(_ path: String, age: Int) -> Bool {
+    guard age > leftoverAge, let file = try? FileDescriptor(opening: path, flags: O_RDWR | O_NOFOLLOW) else {
+      return false
+    }
+    return flock(file.number, LOCK_EX | LOCK_NB) == 0
   }
 
   private func isOurs(_ name: String) -> Bool {

@@ -23,11 +23,13 @@ enum Schema {
     """
   static let takeMoveBack = "PRAGMA application_id = \(applicationID); DROP TABLE IF EXISTS \(moveTarget);"
 
-  /// In the header's user_version. Each change of the tables gives it the next number, and takes the step from the one
-  /// before in the start that finds it (`upgrade`).
-  static let version: Int64 = 3
-  /// The versions that are read, because a backup may have one, and that a start brings up to date.
-  static let readableVersions = 2...version
+  /// In the header's user_version (`SchemaVersion.header`). A start brings an earlier version up to date (`upgrade`).
+  static let version = SchemaVersion(tables: 3, additions: Int64(additions.count))
+
+  /// Whether the version is read, because a backup may have it: also with the additions of a later one.
+  static func canRead(_ version: SchemaVersion) -> Bool {
+    version == SchemaVersion(tables: 2, additions: 0) || version.tables == Self.version.tables
+  }
 
   /// A binding has `hardware_keys` or `profile_touch_id`. A passkey has both: its key, and the digest by which it is
   /// found.
@@ -216,53 +218,97 @@ enum Schema {
       .joined(separator: ",\n      ")
   }
 
+  /// The additions to version 3, in their order. None may be changed after a release (`SchemaVersion`).
+  private static let additions = [
+    // The backups that the service made, and removes when there are more than it keeps.
+    """
+    CREATE TABLE backups (
+      number INTEGER PRIMARY KEY,
+      name TEXT NOT NULL,
+      made_at INTEGER NOT NULL,
+      bytes INTEGER NOT NULL
+    ) STRICT;
+    """
+  ]
+
   /// All of it in one transaction, on an empty database. Tests make an earlier version's.
-  static func create(on connection: SQLiteConnection, version: Int64 = version) throws(SQLiteError) {
+  static func create(on connection: SQLiteConnection, version: SchemaVersion = version) throws(SQLiteError) {
     try connection.execute(
       """
       BEGIN;
       PRAGMA application_id = \(applicationID);
-      PRAGMA user_version = \(version);
-      \(tables(version))
+      PRAGMA user_version = \(version.header);
+      \(tables(version.tables))
+      \(additions.prefix(Int(clamping: version.additions)).joined())
       COMMIT;
       """)
   }
 
-  /// Within a transaction, on a readable version. Reads each event of an earlier one, in some microseconds.
+  /// Within a transaction, on a readable version. Reads each event of version 2, in some microseconds.
   static func upgrade(_ connection: SQLiteConnection) throws(SQLiteError) {
-    guard try version(of: connection) < version else { return }
-    try connection.execute(
-      """
-      PRAGMA secure_delete = ON;
-      DROP INDEX events_of_block;
-      \(eventBlocks)
-      PRAGMA user_version = \(version);
-      """)
-    try EventLog(on: connection).writeNames()
+    let found = try version(of: connection)
+    guard !found.serves(version) else { return }
+    if found.tables == 2 {
+      try connection.execute("PRAGMA secure_delete = ON; DROP INDEX events_of_block; \(eventBlocks)")
+      try EventLog(on: connection).writeNames()
+    }
+    let missing = additions.dropFirst(Int(clamping: found.additions)).joined()
+    try connection.execute("\(missing) PRAGMA user_version = \(version.header)")
   }
 
   /// A condition on an event. A query must have it as the index does.
   static let isArchiving = "kind = '\(ArchivedEvents.eventKind)'"
 
-  static func version(of connection: SQLiteConnection) throws(SQLiteError) -> Int64 {
-    try connection.integer("PRAGMA user_version")
+  static func version(of connection: SQLiteConnection) throws(SQLiteError) -> SchemaVersion {
+    SchemaVersion(header: try connection.integer("PRAGMA user_version"))
   }
 
-  /// Whether the tables and indexes are those that `create` makes.
+  /// Whether the tables and indexes are those that `create` makes. If a later version made additions, whether those of
+  /// this version are there.
   static func isIntact(on connection: SQLiteConnection) throws(SQLiteError) -> Bool {
     let model = try SQLiteConnection(path: ":memory:", access: .create)
-    try create(on: model, version: version(of: connection))
+    let found = try version(of: connection)
+    if found.additions > version.additions {
+      try create(on: model)
+      return try Set(parts(on: connection)).isSuperset(of: parts(on: model))
+    }
+    try create(on: model, version: found)
     return try definitions(on: connection) == definitions(on: model)
   }
 
   private static func definitions(on connection: SQLiteConnection) throws(SQLiteError) -> [String] {
-    let select = Statement(
+    try texts(
       """
       SELECT name || coalesce(sql, '') FROM sqlite_schema
       WHERE name NOT LIKE 'sqlite_stat%' AND name <> '\(moveTarget)' ORDER BY name
       """, on: connection)
-    var definitions: [String] = []
-    while var row = try select.next() { definitions.append(row.text()) }
-    return definitions
+  }
+
+  /// The columns of tables, and the definitions of everything else.
+  private static func parts(on connection: SQLiteConnection) throws(SQLiteError) -> [String] {
+    try texts(
+      """
+      SELECT format('%s %s %s %d %d', t.name, c.name, c.type, c."notnull", c.pk)
+      FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'
+      UNION ALL SELECT name || coalesce(sql, '') FROM sqlite_schema WHERE type <> 'table'
+      """, on: connection)
+  }
+
+  private static func texts(_ query: String, on connection: SQLiteConnection) throws(SQLiteError) -> [String] {
+    let select = Statement(query, on: connection)
+    var texts: [String] = []
+    while var row = try select.next() { texts.append(row.text()) }
+    return texts
+  }
+}
+
+extension SchemaVersion {
+  private static let step: Int64 = 1_000
+
+  /// As the header's user_version has it. A build that knows no additions refuses the number.
+  var header: Int64 { tables + additions * Self.step }
+
+  init(header: Int64) {
+    self.init(tables: header % Self.step, additions: header / Self.step)
   }
 }

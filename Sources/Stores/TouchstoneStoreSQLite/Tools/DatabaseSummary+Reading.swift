@@ -4,21 +4,18 @@ internal import TouchstoneStore
 
 extension DatabaseSummary {
   /// Reads a whole file to which no process writes: its pages and indexes, its tables' definitions, its audit log.
-  static func verified(path: String) throws(StoreOpenError) -> DatabaseSummary {
-    try DatabaseFile.inspectHeader(path: path, isWritten: false)
-    guard let file = ClosedFile(path: path) else {
-      throw StoreOpenError(
-        code: .corrupt,
-        message: "\(path) has a write-ahead log beside it: that is a service's own database; make a backup of it first")
-    }
+  ///
+  /// - Parameter name: the file's in errors; `nil`: its path.
+  static func verified(path: String, named name: String? = nil) throws(StoreOpenError) -> DatabaseSummary {
+    let name = name ?? path
+    try DatabaseFile.inspectHeader(path: path, named: name, isWritten: false)
     let summary: DatabaseSummary
     do throws(SQLiteError) {
       summary = try verified(by: SQLiteConnection(path: path, access: .readImmutable), path: path)
     } catch {
-      throw StoreOpenError(error, path: path)
+      throw StoreOpenError(error, path: name)
     }
-    if let fault = summary.events.fault { throw .corrupt(path, "\(fault)") }
-    guard ClosedFile(path: path) == file else { throw .corrupt(path, "it changed while it was read") }
+    if let fault = summary.events.fault { throw .corrupt(name, "\(fault)") }
     return summary
   }
 

@@ -21,73 +21,97 @@ public enum SQLiteBackup {
   public static func write(
     directory: String, to file: String, sign: (_ path: String) throws(StoreOpenError) -> Void = { _ in }
   ) throws(StoreOpenError) -> DatabaseSummary {
-    let path = "\(directory)/\(DataDirectory.databaseName)"
-    try DatabaseFile.inspectHeader(path: path, isWritten: false)
-    let copied = try ClosedFile.reading(path) { access throws(StoreOpenError) in try copy(path, access, to: file) }
-    return try publish(copied, sign)
+    try copy(directory: directory, to: file).publish(sign)
   }
 
-  private static func copy(
-    _ path: String, _ access: SQLiteConnection.Access, to file: String
-  ) throws(StoreOpenError) -> NewFile {
+  /// The same without the last steps: the copy is removed unless it is published.
+  public static func copy(directory: String, to file: String) throws(StoreOpenError) -> SQLiteCopy {
+    let path = "\(directory)/\(DataDirectory.databaseName)"
+    try DatabaseFile.inspectHeader(path: path, isWritten: false)
+    return try ClosedFile.reading(path) { access throws(StoreOpenError) in try copy(path, access, to: file) }
+  }
+
+  /// Opens the database only by SQLite: closing another descriptor of it would end the locks of this process's store on
+  /// it (fcntl(2)).
+  static func copy(
+    _ path: String, _ access: SQLiteConnection.Access, to file: String, isCancelled: () -> Bool = { false }
+  ) throws(StoreOpenError) -> SQLiteCopy {
     let copy = try NewFile(for: file)
+    try requireRoom(for: path, at: copy.path)
     do throws(SQLiteError) {
       let source = try SQLiteConnection(path: path, access: access)
       let destination = try SQLiteConnection(path: copy.path, access: .readWrite)
       // SQLite needs no journal and no fsync: if the copy ends early, the whole file is removed.
       try destination.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
       var bytes = 0
-      try source.copy(to: destination) { step in
+      try source.copy(to: destination) { step throws(SQLiteError) in
+        if isCancelled() { throw SQLiteError(code: ResultCode(rawValue: SQLITE_INTERRUPT), message: "interrupted") }
         bytes += step
         guard bytes >= bytesPerSynchronization else { return }
         bytes = 0
         copy.synchronize()
       }
     } catch {
-      throw StoreOpenError(error, path: path)
+      // The copy's disk, not the service's, may be full: SQLite's error does not say which.
+      throw StoreOpenError(error, path: "\(path), copied to \(file)")
     }
-    return copy
+    return SQLiteCopy(copy)
   }
 
-  private static func publish(
-    _ copy: NewFile, _ sign: (_ path: String) throws(StoreOpenError) -> Void
-  ) throws(StoreOpenError) -> DatabaseSummary {
-    let summary = try DatabaseSummary.verified(path: copy.path)
-    try sign(copy.path)
-    try copy.publish()
-    return summary
+  /// What a copy leaves free on the service's own disk: the write-ahead log may grow so far meanwhile.
+  private static let reservedBytes: Int64 = 64 << 20
+
+  /// A service must not come to a full disk by its own backup.
+  private static func requireRoom(for path: String, at copy: String) throws(StoreOpenError) {
+    var (database, target, disk) = (stat(), stat(), statvfs())
+    // Some file systems do not tell their size.
+    guard stat(path, &database) == 0, stat(copy, &target) == 0, statvfs(copy, &disk) == 0, disk.f_blocks > 0 else {
+      return
+    }
+    let free = Int64(disk.f_bavail) * Int64(disk.f_frsize)
+    let reserved = database.st_dev == target.st_dev ? reservedBytes : 0
+    guard free < Int64(database.st_size) + reserved else { return }
+    throw StoreOpenError(
+      code: .unwritable,
+      message: "\(copy): a backup takes \(database.st_size) bytes, and the disk has \(free) free"
+        + (reserved > 0 ? ", of which \(reserved) stay for the service" : ""))
   }
 
   // MARK: And back
 
-  /// Makes a data directory of a backup: one that is missing, or that holds nothing but `keys`. The backup is verified
-  /// first, and the database gets its name only when it is complete.
+  /// Makes a data directory of a backup: one that is missing, or that holds nothing but `keys`. The copy in it is
+  /// verified, and gets the database's name only when it is complete.
   ///
   /// Changes after the backup are unknown. Everything issued before the restoration is void (`Lineage`), whose time is
   /// in the audit log. Everything else is as it was when the backup was made.
   ///
   /// - Parameters:
+  ///   - file: the backup's name.
+  ///   - first: its first bytes.
+  ///   - descriptor: reads the others.
   ///   - now: the time of the restoration's event in the audit log.
-  ///   - accept: judges the file once it was found to be whole, before anything is written.
+  ///   - accept: judges the copy at its path before any of it is parsed.
   public static func restore(
-    from file: String, to path: String, at now: UnixTime, accept: () throws(StoreOpenError) -> Void = {}
+    from file: String, _ first: [UInt8], reading descriptor: Int32, to path: String, at now: UnixTime,
+    accept: (_ path: String) throws(StoreOpenError) -> Void
   ) throws(StoreOpenError) -> (backup: DatabaseSummary, restoration: Restoration) {
     try requireVacancy(path)
-    let summary = try DatabaseSummary.verified(path: file)
-    guard let backup = ClosedFile(path: file) else { throw .corrupt(file, "it changed while it was read") }
-    try accept()
+    try ClosedFile.requireNoLog(of: file)
+    let isMade = access(path, F_OK) != 0
     let directory = try DataDirectory(claiming: path)
     try requireVacancy(path)
-    for leftover in directory.leftovers { unlink(leftover) }
     let new = directory.newDatabasePath
+    for leftover in directory.leftovers { unlink(leftover) }
     do throws(StoreOpenError) {
-      try FileCopy.copy(file, to: new)
-      guard ClosedFile(path: file) == backup else { throw .corrupt(file, "it changed while it was read") }
+      try FileCopy.copy(first, reading: descriptor, to: new)
+      try accept(new)
+      let summary = try DatabaseSummary.verified(path: new, named: file)
       let restoration = try begin(new, at: now)
       try directory.publishNewDatabase()
       return (summary, restoration)
     } catch {
       for leftover in directory.leftovers { unlink(leftover) }
+      if isMade { directory.remove() }
       throw error
     }
   }
@@ -126,6 +150,34 @@ public enum SQLiteBackup {
   }
 }
 
+/// A whole copy of a database under a temporary name. It is removed unless it is published.
+public final class SQLiteCopy: Sendable {
+  private let file: NewFile
+  public var path: String { file.path }
+
+  init(_ file: NewFile) {
+    self.file = file
+  }
+
+  public func verified() throws(StoreOpenError) -> DatabaseSummary { try DatabaseSummary.verified(path: path) }
+
+  /// Verifies the copy, has it signed, and durably gives it its name.
+  public func publish(
+    _ sign: (_ path: String) throws(StoreOpenError) -> Void
+  ) throws(StoreOpenError) -> DatabaseSummary {
+    let summary = try verified()
+    try sign(path)
+    try file.publish()
+    return summary
+  }
+
+  /// Writes some bytes and then the copy to stdout.
+  public func stream(after first: [UInt8]) throws(StoreOpenError) {
+    let input = try FileDescriptor(opening: path, flags: O_RDONLY)
+    try FileCopy.copy(first, reading: input.number, to: STDOUT_FILENO, "stdout")
+  }
+}
+
 extension SQLiteConnection {
   private static let bytesPerStep = 1 << 20
   /// The pause after each step, in which a service on the same disk can use it.
@@ -134,8 +186,10 @@ extension SQLiteConnection {
   /// Copies the database as it is at the first step, whatever is committed meanwhile. A snapshot delays no commit, but
   /// keeps the write-ahead log from starting anew until it ends.
   ///
-  /// - Parameter stepped: called after each step with the number of copied bytes.
-  func copy(to destination: SQLiteConnection, stepped: (Int) -> Void) throws(SQLiteError) {
+  /// - Parameter stepped: called after each step with the number of copied bytes. Its error ends the copying.
+  func copy(
+    to destination: SQLiteConnection, stepped: (Int) throws(SQLiteError) -> Void
+  ) throws(SQLiteError) {
     let pagesPerStep = Int32(clamping: Self.bytesPerStep / Int(max(1, try integer("PRAGMA page_size"))))
     // Without a snapshot each commit by another process would begin the copy anew.
     try execute("BEGIN; SELECT 1 FROM sqlite_schema")
@@ -150,38 +204,41 @@ extension SQLiteConnection {
       guard code == SQLITE_OK else {
         throw SQLiteError(code: ResultCode(rawValue: code), message: String(cString: sqlite3_errstr(code)))
       }
-      stepped(Self.bytesPerStep)
+      try stepped(Self.bytesPerStep)
       usleep(Self.pauseMicroseconds)
     }
   }
 }
 
-enum FileCopy {
+private enum FileCopy {
   private static let bufferBytes = 1 << 20
 
   /// To a file that is not there yet, for its owner alone. Not synchronized.
-  static func copy(_ source: String, to destination: String) throws(StoreOpenError) {
-    let input = try FileDescriptor(opening: source, flags: O_RDONLY)
+  static func copy(_ first: [UInt8], reading input: Int32, to path: String) throws(StoreOpenError) {
     let output = try FileDescriptor(
-      opening: destination, flags: O_WRONLY | O_CREAT | O_EXCL, mode: DataDirectory.ownerOnlyFile)
-    var buffer = [UInt8](repeating: 0, count: bufferBytes)
-    while true {
-      let count = read(input.number, &buffer, buffer.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw .unwritten(source, errno) }
-      guard count > 0 else { return }
-      try write(buffer[..<count], to: output, destination)
-    }
+      opening: path, flags: O_WRONLY | O_CREAT | O_EXCL, mode: DataDirectory.ownerOnlyFile)
+    try copy(first, reading: input, to: output.number, path)
   }
 
-  private static func write(
-    _ bytes: ArraySlice<UInt8>, to output: FileDescriptor, _ path: String
+  /// - Parameter name: the output's in errors.
+  static func copy(
+    _ first: [UInt8], reading input: Int32, to output: Int32, _ name: String
   ) throws(StoreOpenError) {
-    var rest = bytes
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(output.number, $0.baseAddress, $0.count) }
-      guard count > 0 || errno == EINTR else { throw .unwritten(path, errno) }
-      rest = rest.dropFirst(max(0, count))
+    var rest = first[...]
+    var buffer = [UInt8](repeating: 0, count: bufferBytes)
+    while true {
+      while !rest.isEmpty {
+        let count = rest.withUnsafeBytes { Glibc.write(output, $0.baseAddress, $0.count) }
+        guard count > 0 || errno == EINTR else { throw .unwritten(name, errno) }
+        rest = rest.dropFirst(max(0, count))
+      }
+      let count = read(input, &buffer, buffer.count)
+      guard count >= 0 || errno == EINTR else {
+        throw StoreOpenError(
+          code: .unwritable, message: "the backup cannot be read: \(String(cString: strerror(errno)))")
+      }
+      guard count != 0 else { return }
+      rest = buffer[..<max(0, count)]
     }
   }
 }

@@ -45,12 +45,12 @@ struct MetricTests {
     }
   }
 
-  /// The families of PostgreSQL, of TLS, of retention, of traces, of a process's log, of files that only some
-  /// configurations name, and those that a reload sets.
+  /// The families of PostgreSQL, of TLS, of retention, of backups, of traces, of a process's log, of files that only
+  /// some configurations name, and those that a reload sets.
   private static let absent: Set<MetricFamily> = [
     .storeConnections, .storeTransactions, .auditUnsealed, .clockOffset, .handshakes, .certificateExpiry,
-    .archiveSuccess, .archiveSize, .trustDataWritten, .reloadSuccess, .logLinesDropped, .spansExported, .spansDropped,
-    .tracesLimited,
+    .archiveSuccess, .archiveSize, .backupSuccess, .backupSize, .backupOverdue, .trustDataWritten, .reloadSuccess,
+    .logLinesDropped, .spansExported, .spansDropped, .tracesLimited,
   ]
   /// The first sweep comes after five seconds.
   private static let late: Set<MetricFamily> = [.auditSequence, .sweepSuccess]

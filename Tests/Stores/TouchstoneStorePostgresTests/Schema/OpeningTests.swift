@@ -35,7 +35,10 @@ struct OpeningTests {
       testDescription: "a later version's schema", code: .otherSchema, advice: "the version of Touchstone that made it",
       sql: "UPDATE touchstone_schema SET version = version + 1"),
     Damage(
-      testDescription: "an earlier version's schema", code: .otherSchema,
+      testDescription: "an earlier version's schema, without an addition", code: .otherSchema,
+      advice: "run `touchstone migrate`", sql: "ALTER TABLE touchstone_schema DROP COLUMN additions"),
+    Damage(
+      testDescription: "an earlier version's tables", code: .otherSchema,
       advice: "the version of Touchstone that made it", sql: "UPDATE touchstone_schema SET version = version - 1"),
     Damage(
       testDescription: "a missing table", code: .corrupt, advice: "restore it from a backup", sql: "DROP TABLE tokens"),
@@ -154,9 +157,10 @@ struct OpeningTests {
       let plan = try await PostgresMigration.plan(uri: uri, options: .small)
       #expect(!plan.statements.isEmpty)
       #expect(try Self.contents(of: uri) == [])
-      #expect(try await PostgresMigration.run(uri: uri, options: .small) == plan)
+      #expect(try await PostgresMigration.run(uri: uri, options: .small).statements == plan.statements)
       let again = try await PostgresMigration.run(uri: uri, options: .small)
-      #expect(again == SchemaChange(version: plan.version, statements: []))
+      #expect(again.version == plan.version && again.statements.isEmpty)
+      #expect(again.latest?.hasSuffix(" by unknown") == true)
     }
   }
 
