@@ -206,10 +206,10 @@ extension MetricFamily {
 extension MetricFamily {
   package static let filesystemAvailable = MetricFamily(
     "touchstone_filesystem_available_bytes", .gauge, .bytes, labels: ["directory"],
-    help: "Free room on the disk of the data directory or of the archive, for this user.")
+    help: "Free room on the disk of the data, of the archive, or of the backups, for this user.")
   package static let filesystemSize = MetricFamily(
     "touchstone_filesystem_size_bytes", .gauge, .bytes, labels: ["directory"],
-    help: "Size of the disk of the data directory or of the archive.")
+    help: "Size of the disk of the data, of the archive, or of the backups.")
   package static let trustDataWritten = MetricFamily(
     "touchstone_trust_data_timestamp_seconds", .gauge, .seconds, labels: ["setting"],
     help: "When a file of roots or revocations was written, in seconds since 1970.")

@@ -21,6 +21,8 @@ final class CapacityWatching: Sendable {
 
   private let data: String?
   private let archive: String?
+  /// Each once.
+  private let directories: [String]
   private let databaseSize: DatabaseSize?
   private let clock: @Sendable () -> MonotonicTime
   private let files = Mutex(Reading())
@@ -31,10 +33,11 @@ final class CapacityWatching: Sendable {
   ///   - data: the data directory, if it has the records.
   ///   - databaseSize: the size of a database on a server.
   init(
-    data: String?, archive: String?, databaseSize: DatabaseSize?,
+    data: String?, archive: String?, backups: String? = nil, databaseSize: DatabaseSize?,
     clock: @escaping @Sendable () -> MonotonicTime = { .now() }
   ) {
     (self.data, self.archive, self.databaseSize, self.clock) = (data, archive, databaseSize, clock)
+    directories = [data, archive, backups].compactMap(\.self).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     repeating.begin(atOnce: true) { [weak self] in self?.measure() }
   }
 
@@ -50,7 +53,7 @@ final class CapacityWatching: Sendable {
 
   private func measure() {
     var samples: [MetricFamily: [MetricSample]] = [:]
-    for directory in (data == archive ? [data] : [data, archive]).compactMap(\.self) {
+    for directory in directories {
       guard let space = FileSystemReading.space(at: directory) else { continue }
       samples[.filesystemAvailable, default: []].append(MetricSample(Double(space.available), directory))
       samples[.filesystemSize, default: []].append(MetricSample(Double(space.size), directory))
@@ -76,6 +79,8 @@ extension CapacityWatching {
     var (data, databaseSize): (String?, DatabaseSize?) = (nil, nil)
     if case .sqlite(let directory) = configuration.storeLocation { data = directory }
     if let store = store as? any ServerStore { databaseSize = { store.databaseSize(completion: $0) } }
-    self.init(data: data, archive: configuration.retention?.archive, databaseSize: databaseSize)
+    self.init(
+      data: data, archive: configuration.retention?.archive, backups: configuration.backup?.directory,
+      databaseSize: databaseSize)
   }
 }

@@ -14,13 +14,13 @@ import TouchstoneStore
 struct CapacityWatchingTests {
   /// Its first reading is over.
   private static func watching(
-    data: String? = nil, archive: String? = nil,
+    data: String? = nil, archive: String? = nil, backups: String? = nil,
     database: Result<UInt64, StoreError> = .failure(StoreError(code: .unavailable, message: "it is down")),
     clock: @escaping @Sendable () -> MonotonicTime = { .now() }
   ) async -> CapacityWatching {
     let readings = Box<Void>()
     let watching = CapacityWatching(
-      data: data, archive: archive,
+      data: data, archive: archive, backups: backups,
       databaseSize: { completion in
         completion(database)
         readings.put(())
@@ -50,11 +50,12 @@ struct CapacityWatchingTests {
   func room() async {
     let (data, archive) = (TemporaryDirectory(), TemporaryDirectory())
     defer { withExtendedLifetime((data, archive)) {} }
-    for (data, archive, directories) in [
-      (data.path, archive.path, [data.path, archive.path]), (data.path, data.path, [data.path]),
-      (nil, archive.path, [archive.path]), (nil, nil, []),
-    ] as [(String?, String?, [String])] {
-      let watching = await Self.watching(data: data, archive: archive)
+    for (data, archive, backups, directories) in [
+      (data.path, archive.path, nil, [data.path, archive.path]), (data.path, data.path, data.path, [data.path]),
+      (data.path, nil, archive.path, [data.path, archive.path]), (nil, archive.path, nil, [archive.path]),
+      (nil, nil, nil, []),
+    ] as [(String?, String?, String?, [String])] {
+      let watching = await Self.watching(data: data, archive: archive, backups: backups)
       let (available, size) = (
         watching.samples(of: .filesystemAvailable), watching.samples(of: .filesystemSize)
       )
