@@ -191,7 +191,10 @@ def test_a_full_disk_is_said_and_nothing_is_left_on_it(serve, backups, full_disk
 
 def test_what_a_kill_leaves_has_no_name_and_goes(serve, backups):
     left = set()
-    for _ in range(4):
+    for round in range(20):
+        # Some kills come when the backup has its name already.
+        if round >= 4 and any(path.exists() for path in left):
+            break
         server = serve()
         deadline = time.monotonic() + 60
         while not (begun := set(backups.glob("*.part-*")) - left):
