@@ -102,21 +102,18 @@ final class BackingUp: Sendable {
         logger.warning("an old backup cannot be removed", metadata: ["file": "\(old.name)", "error": "\(error)"])
       }
     }
-    let kept = plan.withLock { $0.kept }
     alarm.withLock { $0.ended() }
     meters.note(backup)
-    let sequence = summary.events.head.sequence
-    logger.notice(
-      "a backup was made",
-      metadata: ["file": "\(directory)/\(backup.name)", "bytes": "\(backup.byteCount)", "last_sequence": "\(sequence)"])
+    let (file, bytes) = ("\(directory)/\(backup.name)", "\(backup.byteCount)")
+    logger.notice("a backup was made", metadata: ["file": "\(file)", "bytes": "\(bytes)"])
     let notNoted: @Sendable (StoreError) -> Void = { [logger] error in
       logger.warning("a backup could not be noted in the database", metadata: ["error": "\(error.message)"])
     }
-    store.replaceBackups(by: kept) { if case .failure(let error) = $0 { notNoted(error) } }
+    store.replaceBackups(by: plan.withLock { $0.kept }) { if case .failure(let error) = $0 { notNoted(error) } }
     let event = EventDraft.ofOperator(
       "backup.made", at: systemTime(),
       [
-        "file": "\(directory)/\(backup.name)", "bytes": "\(backup.byteCount)", "last_sequence": "\(sequence)",
+        "file": file, "bytes": bytes, "last_sequence": "\(summary.events.head.sequence)",
         "sha256": Hexadecimal.text(digest),
       ])
     store.append(event, orElse: notNoted)

@@ -24,8 +24,8 @@ enum Schema {
     """
   }
 
-  /// In their order. Earlier builds run beside them (`SchemaVersion`), so none may be changed after a release, and none
-  /// locks a large table for long: an index on one is built concurrently, apart from the others.
+  /// In their order. Earlier builds run beside them (`SchemaVersion`), so none may be changed after a release. None may
+  /// lock a large table for long: a column with a constant default does not, an index on a table with rows does.
   private static let additions: [[String]] = [
     [
       // In this table each build looks for the version that it must know, which is `version` alone.

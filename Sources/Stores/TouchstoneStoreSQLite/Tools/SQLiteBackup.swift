@@ -58,23 +58,18 @@ public enum SQLiteBackup {
     return SQLiteCopy(copy)
   }
 
-  /// What a copy leaves free on the service's own disk: the write-ahead log may grow so far meanwhile.
-  private static let reservedBytes: Int64 = 64 << 20
+  /// What a copy leaves free: on the service's own disk the write-ahead log may grow so far meanwhile.
+  private static let reservedBytes = 64 << 20
 
-  /// A service must not come to a full disk by its own backup.
+  /// A service must not come to a full disk by its own backup. Some file systems do not tell their size.
   private static func requireRoom(for path: String, at copy: String) throws(StoreOpenError) {
-    var (database, target, disk) = (stat(), stat(), statvfs())
-    // Some file systems do not tell their size.
-    guard stat(path, &database) == 0, stat(copy, &target) == 0, statvfs(copy, &disk) == 0, disk.f_blocks > 0 else {
-      return
-    }
-    let free = Int64(disk.f_bavail) * Int64(disk.f_frsize)
-    let reserved = database.st_dev == target.st_dev ? reservedBytes : 0
-    guard free < Int64(database.st_size) + reserved else { return }
+    var (database, disk) = (stat(), statvfs())
+    guard stat(path, &database) == 0, statvfs(copy, &disk) == 0, disk.f_blocks > 0 else { return }
+    let (size, free) = (Int(database.st_size), Int(disk.f_bavail) * Int(disk.f_frsize))
+    guard free < size + reservedBytes else { return }
     throw StoreOpenError(
       code: .unwritable,
-      message: "\(copy): a backup takes \(database.st_size) bytes, and the disk has \(free) free"
-        + (reserved > 0 ? ", of which \(reserved) stay for the service" : ""))
+      message: "\(copy): a backup takes \(size) bytes and leaves \(reservedBytes) free, and the disk has \(free)")
   }
 
   // MARK: And back
