@@ -91,7 +91,7 @@ struct OperatorCalls: Sendable {
   let service: TouchstoneService
   let methods: MethodTable
   let loop: ConsoleLoop
-  let caller: IdentifiedCaller
+  var caller: IdentifiedCaller
   let peer: RPCPeer
   let language: Language
 
