@@ -43,26 +43,41 @@ def end_sessions(visitor):
 # Sessions
 
 
-def test_a_session_holds_on_every_replica_and_ends_on_all(tmp_path):
+@pytest.fixture
+def replicas(tmp_path):
+    """On PostgreSQL, as replicas are."""
     replicas = Replicas(tmp_path)
-    try:
-        section = {"operators": operators(anna="support"), "http": {"operators": "127.0.0.1:0"}}
-        first, second = (replicas.start(configuration=section, http=1) for _ in range(2))
-        visitor = signed_in(first.urls[0], "anna")
-        elsewhere = Visitor(second.urls[0])
-        elsewhere.cookies = visitor.cookies
-        assert elsewhere.open("/console/health").status == 200
-        stolen = dict(visitor.cookies)
-        visitor.post(visitor.open("/console").form("/console/sign-out"))
-        elsewhere.cookies = stolen
-        page = elsewhere.open("/console")
-        assert page.status == 403 and "The session has ended" in page.text
-        # All sessions of the operator at once, and no other operator's.
-        sessions = [signed_in(server.urls[0], "anna") for server in (first, second)]
-        end_sessions(sessions[0])
-        assert sessions[1].open("/console").status == 403
-    finally:
-        replicas.close()
+    yield replicas
+    replicas.close()
+
+
+ADDRESS = {"http": {"operators": "127.0.0.1:0"}}
+
+
+def test_a_session_holds_on_every_replica_and_ends_on_all(replicas):
+    first, second = (replicas.start(configuration=TWO | ADDRESS, http=1) for _ in range(2))
+    visitor = signed_in(first.urls[0], "anna")
+    elsewhere = Visitor(second.urls[0])
+    elsewhere.cookies = visitor.cookies
+    assert elsewhere.open("/console/health").status == 200
+    stolen = dict(visitor.cookies)
+    visitor.post(visitor.open("/console").form("/console/sign-out"))
+    elsewhere.cookies = stolen
+    page = elsewhere.open("/console")
+    assert page.status == 403 and "The session has ended" in page.text
+    # All sessions of the operator at once.
+    sessions = [signed_in(server.urls[0], "anna") for server in (first, second)]
+    end_sessions(sessions[0])
+    assert sessions[1].open("/console").status == 403
+
+
+def test_a_passkey_signs_in_at_every_replica(replicas):
+    configuration = console_of("passkey", TWO["operators"]) | ADDRESS
+    first, second = (replicas.start(configuration=configuration, http=1) for _ in range(2))
+    _, passkey = enrolled(first.urls[0], "anna")
+    visitor = visitor_of(second.urls[0])
+    page = use(visitor, visitor.open("/console/sign-in"), passkey)
+    assert page.status == 200 and "anna (support)" in page.text
 
 
 def test_ending_all_sessions_ends_no_other_operators(served, url):

@@ -83,7 +83,7 @@ package final class Console: Sendable {
   ) {
     self.service = service
     methods = service.methods
-    loop = ConsoleLoop(index: eventLoop)
+    loop = ConsoleLoop(index: eventLoop) { service.roundEnded(on: $0) }
     self.browsers = browsers
     self.url = url
     self.signInRule = signInRule
