@@ -141,11 +141,13 @@ let package = Package(
     .target(
       name: "TouchstoneConsole",
       dependencies: [
-        "TouchstoneService", "TouchstonePolicy", "TouchstoneCodec", "TouchstoneCrypto", "Encodings", "DispatchHTTP",
-        "DispatchRPC",
+        "TouchstoneService", "TouchstonePolicy", "TouchstoneCodec", "TouchstoneCrypto", "TouchstoneAttestation",
+        "Encodings", "DispatchHTTP", "DispatchRPC",
       ],
       path: "Sources/Service/TouchstoneConsole",
-      resources: [.embedInCode("Style/console.css"), .embedInCode("Texts/Languages")],
+      resources: [
+        .embedInCode("Style/console.css"), .embedInCode("Script/passkey.js"), .embedInCode("Texts/Languages"),
+      ],
       swiftSettings: settings),
     // The process around the service: configuration, keys, the store that is opened, upkeep, reload, drain.
     library(
@@ -259,7 +261,7 @@ let package = Package(
     tests(
       "Service", "TouchstoneConsole",
       [
-        "TouchstoneService", "TouchstoneCodec", "TouchstoneCrypto", "TouchstonePolicy", "Encodings", "DispatchHTTP",
+        "TouchstoneService", "TouchstoneCodec", "TouchstoneCrypto", "TouchstonePolicy", "DispatchHTTP",
         "DispatchRPC", "TestSupport",
       ]),
     tests(

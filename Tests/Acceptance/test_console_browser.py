@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from support.addresses import own_host
 from support.browser import CHROMIUM, Browser
 from support.caller import new_caller, new_profile_id, passcode
 from support.console import PASSWORD, operators
 from support.phone import Phone
+from support.proxy import Proxy
 from support.server import Server
 from support.stubs import administration_pb2
 
@@ -193,6 +195,52 @@ def test_the_first_stop_skips_the_menu(served, browser):
     assert browser.run("document.activeElement.id") == "main"
 
 
+@pytest.fixture
+def keyring(tmp_path):
+    """A console that takes passkeys alone, by the name and port of a way to it."""
+    host, port = own_host(), 9090
+    proxy = Proxy(host, port)
+    url = f"http://localhost:{proxy.port}/console"
+    configuration = {"operators": operators(anna="support"), "console_url": url, "console": {"sign_in": "passkey"}}
+    server = Server(tmp_path / "data", configuration=configuration, arguments=["--http", f"{host}:{port}"], http=1)
+    yield url.removesuffix("/console")
+    server.close()
+    proxy.close()
+
+
+def test_an_operator_adds_a_passkey_and_signs_in_with_it(keyring, browser):
+    browser.add_authenticator()
+    browser.open(f"{keyring}/console")
+    keyboard = Keyboard(browser)
+    keyboard.write("Name", "anna")
+    keyboard.write("Password", PASSWORD)
+    keyboard.enter("Sign in")
+    assert "Add a passkey first." in keyboard.page
+    keyboard.write("Name of the passkey", "Laptop")
+    keyboard.enter("Add a passkey")
+    assert "Laptop" in keyboard.page and "Add a passkey first." not in keyboard.page
+    keyboard.enter("Sign out")
+    keyboard.enter("Sign in with a passkey")
+    assert "Find a profile" in keyboard.page
+    assert browser.run("document.querySelector('.operator').innerText") == "anna (support)"
+    for path, language in itertools.product(("/console/account", "/console"), LANGUAGES):
+        browser.open(f"{keyring}/console/language?to={language}&page={path}")
+        browser.show(width=WIDTHS[0])
+        assert browser.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), (path, language)
+
+
+def test_a_cancelled_passkey_is_told_and_can_be_tried_again(keyring, browser):
+    browser.add_authenticator(isUserVerified=False)
+    browser.open(f"{keyring}/console")
+    keyboard = Keyboard(browser)
+    keyboard.go_to("Sign in with a passkey")
+    browser.press("Enter")
+    shown = "!document.querySelector('form[data-passkey] [role=alert]').hidden"
+    browser.run(f"new Promise(done => {{ const look = () => {shown} ? done(1) : requestAnimationFrame(look); look() }})")
+    assert "The browser used no passkey." in keyboard.page
+    assert not browser.run("document.querySelector('form[data-passkey] button').disabled")
+
+
 class Tour:
     """Every page, in a profile with something of everything."""
 
@@ -231,6 +279,7 @@ class Tour:
             "explain": "/console/explain",
             "explained": f"/console/explain?{explained}",
             "health": "/console/health",
+            "account": "/console/account",
         }
 
     def sign_in(self):

@@ -1,5 +1,5 @@
-// The console: what operators see of the service in a browser, and what they do there. Every page is made here, and the
-// browser runs no script.
+// The console: what operators see of the service in a browser, and what they do there. Every page is made here. The
+// browser runs a script for passkeys alone.
 
 internal import DispatchHTTP
 internal import DispatchRPC
@@ -23,23 +23,48 @@ package struct ConsoleSettings: Sendable {
   }
 }
 
-/// The console of one process. Its sessions are its own: operators sign in at each replica.
+/// What an operator of the configuration signs in with.
+package enum SignInRule: String, CaseIterable, Sendable {
+  case password
+  case passwordAndPasskey = "password_and_passkey"
+  /// The password serves until the account has its first passkey.
+  case passkey
+}
+
+/// The identity provider, and how the console calls it.
+package struct ConsoleOpenID: Sendable {
+  let settings: OpenIDSettings
+  let executor: any SecretExecutor
+  let noteFailure: @Sendable (String) -> Void
+
+  /// - Parameters:
+  ///   - executor: its threads wait for the provider.
+  ///   - noteFailure: logs why a sign-in failed.
+  package init(
+    _ settings: OpenIDSettings, executor: any SecretExecutor, noteFailure: @escaping @Sendable (String) -> Void
+  ) {
+    (self.settings, self.executor, self.noteFailure) = (settings, executor, noteFailure)
+  }
+}
+
+/// The console of one process. Its locks are its own; sessions hold on every replica.
 package final class Console: Sendable {
   struct State {
     var operators: OperatorRegister?
     var policies: [EvaluationPolicy]
     var applications: [String]
-    var sessions = SessionTable()
     var signIns = SignInGuard()
   }
 
   let service: TouchstoneService
   let methods: MethodTable
   let loop: ConsoleLoop
-  let ids: SessionIDs
   let browsers: BrowserProofs
   /// `nil`: browsers reach the console by the address that it serves.
   let url: ConsoleURL?
+  let signInRule: SignInRule
+  /// `nil`: all operators are the configuration's.
+  let provider: OpenIDProvider?
   let passwords: PasswordChecks
   let state: Mutex<State>
   let clock: ServiceEnvironment.Clock
@@ -51,16 +76,18 @@ package final class Console: Sendable {
   ///   - secrets: verifies passwords, and nothing else.
   ///   - health: reads the state of this process and its store.
   package init(
-    _ settings: ConsoleSettings, service: TouchstoneService, eventLoop: Int, ids: SessionIDs,
-    browsers: BrowserProofs, url: ConsoleURL?, secrets: any SecretExecutor, clock: @escaping ServiceEnvironment.Clock,
+    _ settings: ConsoleSettings, service: TouchstoneService, eventLoop: Int, browsers: BrowserProofs, url: ConsoleURL?,
+    signInRule: SignInRule, openID: ConsoleOpenID? = nil, secrets: any SecretExecutor,
+    clock: @escaping ServiceEnvironment.Clock,
     health: @escaping @Sendable () async -> ConsoleHealth
   ) {
     self.service = service
     methods = service.methods
-    loop = ConsoleLoop(index: eventLoop)
-    self.ids = ids
+    loop = ConsoleLoop(index: eventLoop) { service.roundEnded(on: $0) }
     self.browsers = browsers
     self.url = url
+    self.signInRule = signInRule
+    provider = openID.map(OpenIDProvider.init)
     passwords = PasswordChecks(executor: secrets)
     state = Mutex(
       State(
@@ -70,20 +97,13 @@ package final class Console: Sendable {
     self.health = health
   }
 
-  /// Ends the sessions of operators that are gone, or have another password. Other changes count from the next page on.
+  /// Counts from the next page on: sessions of operators that are gone or have another password are over then.
   package func replace(_ settings: ConsoleSettings) {
     let operators = settings.operators.map(OperatorRegister.init)
     state.withLock { state in
-      if let before = state.operators {
-        let ended = before.namesEnded(by: operators ?? OperatorRegister([]))
-        state.sessions.end(of: ended)
-      }
       state.operators = operators
       state.policies = settings.policies
       state.applications = settings.applications
     }
   }
-
-  /// How many operators are signed in.
-  package var sessionCount: Int { state.withLock { $0.sessions.count } }
 }

@@ -23,10 +23,24 @@ public struct ServiceConfiguration: Sendable {
   package var attestationTrust = AttestationTrust()
   /// Each application's demands on the proofs of its keys. For other applications, a proof is welcome and not required.
   package var applications: [String: AttestationRequirements] = [:]
+  /// The relying party of operators' passkeys; `nil`: operators have none.
+  package var operatorPasskeys: PasskeyRequirements?
   /// The cost of a guess at a passcode or gesture (R16).
   public var secretHashing = PasswordHasher.Parameters.standard
 
   public init() {}
+
+  /// With the console's own.
+  func serving(_ policies: [EvaluationPolicy]) -> [EvaluationPolicy] {
+    operatorPasskeys == nil ? policies : policies + [.console]
+  }
+
+  /// With the console's own.
+  func serving(_ applications: [String: AttestationRequirements]) -> [String: AttestationRequirements] {
+    guard let operatorPasskeys else { return applications }
+    let own = AttestationRequirements(passkeys: operatorPasskeys)
+    return applications.merging([ApplicationID.console: own]) { _, own in own }
+  }
 
   /// The applications that callers or vendors name, some of them more than once.
   public var namedApplications: [String] {
@@ -35,6 +49,12 @@ public struct ServiceConfiguration: Sendable {
     }
     return granted + (vendors?.applications ?? [])
   }
+}
+
+extension EvaluationPolicy {
+  /// For the passkeys of operators. Its success issues no token.
+  package static let console = EvaluationPolicy(
+    name: ApplicationID.console, purpose: .login, factors: [.passkey], tokenLifetime: nil)
 }
 
 extension [EvaluationPolicy] {

@@ -59,7 +59,7 @@ public final class TouchstoneService: Sendable {
     let meters = ServiceMeters(environment.metrics)
     self.meters = meters
     self.tracer = environment.tracer
-    self.book = Mutex(PolicyBook(configuration.policies, environment.metrics))
+    self.book = Mutex(PolicyBook(configuration.serving(configuration.policies), environment.metrics))
     self.currentVendors = Mutex(configuration.vendors ?? Vendors())
     self.currentKeys = Mutex(
       ServiceKeys(
@@ -75,7 +75,8 @@ public final class TouchstoneService: Sendable {
           pepper: keys.pepper, parameters: configuration.secretHashing, randomness: environment.randomness),
       executor: environment.secrets, timer: environment.timer)
     self.keyProofs = KeyProofs(
-      attestationTrust: configuration.attestationTrust, applications: configuration.applications,
+      attestationTrust: configuration.attestationTrust,
+      applications: configuration.serving(configuration.applications),
       executor: environment.secrets)
     self.access = AccessControl(
       configuration.callers, store: store, environment: environment, meters: meters, logger: logger)
@@ -113,7 +114,7 @@ public final class TouchstoneService: Sendable {
   /// Replaces the policies for all calls that begin later. An evaluation that began under another revision of its
   /// policy answers INVALID_CONTEXT (R36).
   public func replacePolicies(_ policies: [EvaluationPolicy]) {
-    let replacement = PolicyBook(policies, metrics)
+    let replacement = PolicyBook(configuration.serving(policies), metrics)
     book.withLock { $0 = replacement }
   }
 
@@ -164,7 +165,7 @@ public final class TouchstoneService: Sendable {
 
   /// Replaces what applications demand of the proofs of keys that are bound later.
   package func replaceApplications(_ applications: [String: AttestationRequirements]) {
-    keyProofs.replace(applications: applications)
+    keyProofs.replace(applications: configuration.serving(applications))
   }
 
   // MARK: Callers
@@ -179,29 +180,6 @@ public final class TouchstoneService: Sendable {
   /// becomes an event like a refused call. Both are throttled.
   public func handshakeFailed(from client: SocketAddress, _ failure: RPCHandshakeFailure) {
     access.handshakeFailed(from: client, failure)
-  }
-
-  // MARK: Operators
-
-  /// Called by the console after a client tried to get in. It becomes an event like a refused call, throttled.
-  ///
-  /// - Parameters:
-  ///   - caller: whose session it was; `nil`: the client proved nothing.
-  ///   - claimedOperator: an operator of the configuration, whose name the client gave.
-  package func refuseOperator(
-    _ refusal: AccessRefusal, _ caller: IdentifiedCaller?, claimedOperator: String? = nil, by peer: RPCPeer
-  ) {
-    access.refuseOperator(
-      refusal, caller?.grants.caller, claimedOperator: claimedOperator, by: peer)
-  }
-
-  /// Writes that an operator signed in or out. Returns when the event is durable; false if it could not be written.
-  package func record(_ occasion: OperatorOccasion, of caller: IdentifiedCaller, by peer: RPCPeer) async -> Bool {
-    let event = EventDraft.operatorEvent(occasion, caller.grants.caller, by: peer, time: clock())
-    let result = await storeResult { store.commit(ChangeSet(events: [event]), completion: $0) }
-    if case .success = result { return true }
-    storeFailed()
-    return false
   }
 
   /// The ends of the audit log: the numbers of the last event that was archived and dropped, and of the newest.

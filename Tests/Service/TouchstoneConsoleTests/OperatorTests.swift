@@ -1,4 +1,4 @@
-// Roles and their methods, and whose sessions a reload ends.
+// Roles and their methods, and the names of operators.
 
 import Testing
 import TouchstoneCodec
@@ -54,19 +54,5 @@ struct OperatorTests {
     // The Kelvin sign.
     #expect(register["\u{212A}"] == nil)
     #expect(register["k"] == nil)
-  }
-
-  @Test("A reload ends the sessions of operators that are gone or have another password")
-  func reload() throws {
-    let new = try PasswordHash.make(
-      of: SecretBytes("another password".utf8),
-      parameters: #require(.init(memoryKibibytes: 8, passes: 1, lanes: 1)))
-    let before = OperatorRegister([
-      definition("gone"), definition("changed"), definition("same"), definition("promoted"),
-    ])
-    let after = OperatorRegister([
-      definition("changed", password: new), definition("same"), definition("promoted", .admin),
-    ])
-    #expect(before.namesEnded(by: after) == ["gone", "changed"])
   }
 }

@@ -297,9 +297,9 @@ export interface Event {
    * evaluation.denied, .succeeded, .failed, .locked_out, .canceled, .fallback, .factor_required, .refused,
    * .invalidated; binding.created, .revoked, .denied, .refused, .domain_state_accepted; secret.set, .removed,
    * .unlocked, .refused; settings.changed; token.consumed, .revoked, .refused; device.unlocked, .refused, .shared (its id was bound
-   * to more than 8 profiles within 30 days); profile.erased, .refused; call.refused; operator.signed_in, .signed_out (of the console, without an application). Without an
-   * application: events.archived; events.not_archived if archiving goes on failing; backup.made, .failed (of the service's own
-   * backups); store.restored; clock.behind;
+   * to more than 8 profiles within 30 days); profile.erased, .refused; call.refused; operator.signed_in, .signed_out, .changed (of the
+   * console, without an application). Without an application: events.archived; events.not_archived if archiving goes on failing;
+   * backup.made, .failed (of the service's own backups); store.restored; clock.behind;
    * configuration.reloaded; trust.too_old; log.signed, after which accounts of removed content are signed; log.broken if an event is
    * not as it was written.
    */

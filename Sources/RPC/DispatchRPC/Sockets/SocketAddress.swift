@@ -48,6 +48,18 @@ public struct SocketAddress: Hashable, Sendable {
     if case .unix = storage { true } else { false }
   }
 
+  /// The address's in network order; an IPv4 address within IPv6 (RFC 4291 §2.5.5.2) is the IPv4 address. Empty for a
+  /// Unix socket.
+  var bytes: [UInt8] {
+    switch storage {
+    case .v4(let address, _): withUnsafeBytes(of: address) { Array($0) }
+    case .v6(0, let low, _, _) where UInt64(bigEndian: low) >> 32 == 0xFFFF:
+      withUnsafeBytes(of: low) { Array($0.suffix(4)) }
+    case .v6(let high, let low, _, _): withUnsafeBytes(of: (high, low)) { Array($0) }
+    case .unix: []
+    }
+  }
+
   /// True for 127.0.0.0/8, ::1 and its IPv4-mapped form.
   public var isLoopback: Bool {
     switch storage {

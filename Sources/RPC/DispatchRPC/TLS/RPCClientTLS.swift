@@ -42,6 +42,17 @@ public final class RPCClientTLS: Sendable {
     context = Mutex(try Self.load(authorities, identity))
   }
 
+  /// For HTTP/1.1.
+  package init(http1 authorities: Authorities) throws(RPCTLSError) {
+    (self.authorities, identity, serverName) = (authorities, nil, nil)
+    context = Mutex(try .client(.http1, authorities: authorities, identity: nil))
+  }
+
+  /// As `connect`, of a client for HTTP/1.1.
+  package func connectHTTP1(_ descriptor: Int32, authority: String) -> (any Transport)? {
+    connect(descriptor, authority: authority)
+  }
+
   /// As `RPCServerTLS.reload()`. Sessions are forgotten with the identity that made them.
   public func reload() throws(RPCTLSError) {
     let new = try Self.load(authorities, identity)

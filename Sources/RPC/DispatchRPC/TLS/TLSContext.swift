@@ -161,16 +161,16 @@ final class TLSContext: @unchecked Sendable {
   // MARK: Client
 
   static func client(
-    authorities: RPCClientTLS.Authorities, identity: TLSIdentity?
+    _ applicationProtocol: ApplicationProtocol = .http2, authorities: RPCClientTLS.Authorities, identity: TLSIdentity?
   ) throws(RPCTLSError) -> TLSContext {
     let sessions = ClientSessionCache()
-    let context = try TLSContext(TLS_client_method(), .http2, ticketKeys: nil, sessions: sessions)
+    let context = try TLSContext(TLS_client_method(), applicationProtocol, ticketKeys: nil, sessions: sessions)
     switch authorities {
     case .system: SSL_CTX_set_default_verify_paths(context.pointer)
     case .file(let path): try TLSAuthorities(path).install(in: context.pointer)
     }
     try identity?.install(in: context.pointer)
-    let protocols: [UInt8] = [2] + Array("h2".utf8)
+    let protocols = [UInt8(applicationProtocol.name.count)] + Array(applicationProtocol.name)
     SSL_CTX_set_alpn_protos(context.pointer, protocols, UInt32(protocols.count))
     SSL_CTX_set_verify(context.pointer, SSL_VERIFY_PEER, nil)
     copenssl_set_session_cache_mode(

@@ -91,7 +91,7 @@ struct OperatorCalls: Sendable {
   let service: TouchstoneService
   let methods: MethodTable
   let loop: ConsoleLoop
-  let caller: IdentifiedCaller
+  var caller: IdentifiedCaller
   let peer: RPCPeer
   let language: Language
 
@@ -123,9 +123,8 @@ struct OperatorCalls: Sendable {
       loop.execute(after: Self.timeout) {
         call.fail(RPCError(code: .deadlineExceeded, message: "the service did not answer in time"))
       }
-      loop.execute { [service, methods, loop] in
+      loop.execute { [methods] in
         request.withUnsafeBytes { methods.dispatch(call, $0) }
-        service.roundEnded(on: loop)
       }
     }
   }
@@ -138,17 +137,23 @@ final class ConsoleLoop: CallLoop {
 
   let index: Int
   private let queue = DispatchQueue(label: "touchstone.console")
+  private let onRoundEnd: @Sendable (ConsoleLoop) -> Void
 
-  /// - Parameter index: the service's last event loop, which no RPC server uses.
-  init(index: Int) {
-    self.index = index
+  /// - Parameters:
+  ///   - index: the service's last event loop, which no RPC server uses.
+  ///   - onRoundEnd: runs after each piece of work. A call that waited for the store may have collected signatures.
+  init(index: Int, onRoundEnd: @escaping @Sendable (ConsoleLoop) -> Void) {
+    (self.index, self.onRoundEnd) = (index, onRoundEnd)
     queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
   }
 
   var isCurrent: Bool { DispatchQueue.getSpecific(key: Self.key) == ObjectIdentifier(self) }
 
   func execute(_ work: @escaping @Sendable () -> Void) {
-    queue.async(execute: work)
+    queue.async { [self] in
+      work()
+      onRoundEnd(self)
+    }
   }
 
   func execute(after delay: Duration, _ work: @escaping @Sendable () -> Void) {

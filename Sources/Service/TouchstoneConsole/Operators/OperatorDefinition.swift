@@ -53,27 +53,46 @@ package struct OperatorDefinition: Sendable {
   package static let maximumOperators = 256
 }
 
-/// An operator of the configuration in force.
+/// An operator of the configuration in force, or one that the identity provider vouches for.
 final class Operator: Sendable {
-  let definition: OperatorDefinition
+  let name: String
+  let role: OperatorRole
+  let applications: ApplicationGrant
+  /// The record of the account in the store.
+  let accountID: String
+  /// A digest of what entitles to the account: sessions and passkeys end when it changes.
+  let basis: [UInt8]
+  /// `nil`: the identity provider signs the operator in.
+  let password: PasswordHash?
   /// Under which the service knows the operator's calls.
   let caller: IdentifiedCaller
 
-  var name: String { definition.name }
-
-  init(_ definition: OperatorDefinition) {
-    self.definition = definition
+  init(
+    name: String, role: OperatorRole, applications: ApplicationGrant, accountID: String, basis: [UInt8],
+    password: PasswordHash? = nil
+  ) {
+    (self.name, self.role, self.applications) = (name, role, applications)
+    (self.accountID, self.basis, self.password) = (accountID, basis, password)
     caller = IdentifiedCaller(
       CallerDefinition(
-        operator: definition.name, applications: definition.applications,
-        methods: definition.role.methods.map { .method("\($0.service)/\($0.name)") }))
+        operator: name, applications: applications,
+        methods: role.methods.map { .method("\($0.service)/\($0.name)") }))
   }
+
+  convenience init(_ definition: OperatorDefinition) {
+    self.init(
+      name: definition.name, role: definition.role, applications: definition.applications, accountID: definition.name,
+      basis: sha256(definition.password.digest), password: definition.password)
+  }
+
+  /// `nil`: the configuration has it.
+  var providedRole: OperatorRole? { password == nil ? role : nil }
 
   func mayCall(_ method: MethodDescriptor) -> Bool { caller.mayCall(method.path) }
 
   /// Whether the operator may see events that belong to no application.
   var seesAllApplications: Bool {
-    if case .all = definition.applications { true } else { false }
+    if case .all = applications { true } else { false }
   }
 }
 
@@ -93,14 +112,5 @@ struct OperatorRegister: Sendable {
   /// Names are ASCII: a text with other characters could still equal one, as the Kelvin sign equals a K.
   subscript(_ name: String) -> Operator? {
     name.utf8.allSatisfy { $0 < 0x80 } ? operators[name] : nil
-  }
-
-  /// The operators whose sessions end when `later` takes this one's place: they are gone, or have another password.
-  func namesEnded(by later: OperatorRegister) -> Set<String> {
-    Set(
-      operators.values.filter { before in
-        guard let after = later[before.name] else { return true }
-        return !after.definition.password.isSame(as: before.definition.password)
-      }.map(\.name))
   }
 }

@@ -50,16 +50,30 @@ final class PasswordChecks: Sendable {
 
   /// - Parameter isFamiliar: the operator signed in with this browser before (`BrowserProofs`).
   func verdict(on password: SecretBytes, by hash: PasswordHash, isFamiliar: Bool) async -> Verdict {
+    switch await result(isFamiliar: isFamiliar, { () throws(CryptoError) in try hash.isRight(password) }) {
+    case .success(let isRight): isRight ? .right : .wrong
+    case .failure: .failed
+    case nil: .busy
+    }
+  }
+
+  /// Returns the hash of a signed-in operator's new password; `nil`: not now.
+  func hash(_ password: SecretBytes, parameters: PasswordHasher.Parameters) async -> PasswordHash? {
+    try? await result(isFamiliar: true) { () throws(CryptoError) in
+      try PasswordHash.make(of: password, parameters: parameters)
+    }?.get()
+  }
+
+  /// `nil`: too many wait.
+  private func result<Value: Sendable>(
+    isFamiliar: Bool, _ work: @escaping @Sendable () throws(CryptoError) -> Value
+  ) async -> Result<Value, CryptoError>? {
     await withCheckedContinuation { continuation in
       let isAccepted = add(isFamiliar: isFamiliar) { [self] in
-        do throws(CryptoError) {
-          continuation.resume(returning: try hash.isRight(password) ? .right : .wrong)
-        } catch {
-          continuation.resume(returning: .failed)
-        }
+        continuation.resume(returning: Result(catching: work))
         ended()
       }
-      if !isAccepted { continuation.resume(returning: .busy) }
+      if !isAccepted { continuation.resume(returning: nil) }
     }
   }
 

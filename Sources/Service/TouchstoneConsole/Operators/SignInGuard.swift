@@ -2,6 +2,7 @@
 // argument.
 
 internal import DispatchRPC
+internal import Encodings
 internal import TouchstoneCrypto
 
 /// Counts each attempt as a failure before its password is verified, and takes that back after a success: attempts that
@@ -46,6 +47,8 @@ struct SignInGuard: Sendable {
   typealias NameKey = [UInt8]
 
   static func key(of name: String) -> NameKey { sha256(Array(name.utf8)) }
+
+  static func text(of name: String) -> String { Base64URL.encode(key(of: name)) }
 
   enum OnAttempt: Equatable {
     /// Verify the password, and tell the result.

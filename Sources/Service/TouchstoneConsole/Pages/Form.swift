@@ -13,6 +13,8 @@ enum Form {
     static let confirmation = "confirmation"
     static let name = "name"
     static let password = "password"
+    static let newPassword = "new"
+    static let repeated = "repeated"
   }
 
   static func token(_ signedIn: Reader.SignedIn) -> HTML { hidden(Field.token, signedIn.formToken) }
@@ -34,6 +36,18 @@ enum Form {
       <label for="\(name)">\(label)</label>
       \(hint)<input id="\(name)" name="\(name)" value="\(value)" autocomplete="off" autocapitalize="none" spellcheck="false"\
       \(described)\(attributes)>
+      </div>
+      """
+  }
+
+  /// - Parameter autocomplete: tells password managers which one it is.
+  static func password(_ name: String, _ label: String, hint: String? = nil, _ autocomplete: String) -> HTML {
+    let described: HTML = hint == nil ? "" : " aria-describedby=\"\(name)-hint\""
+    let hint: HTML? = hint.map { "<p class=\"hint\" id=\"\(name)-hint\">\($0)</p>\n" }
+    return """
+      <div class="field">
+      <label for="\(name)">\(label)</label>
+      \(hint)<input id="\(name)" name="\(name)" type="password" autocomplete="\(autocomplete)" required\(described)>
       </div>
       """
   }

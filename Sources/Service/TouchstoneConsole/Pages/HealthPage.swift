@@ -35,7 +35,6 @@ struct HealthView: Sendable {
   var health: ConsoleHealth
   /// The log's ends; `nil`: the store does not answer.
   var log: ClosedRange<UInt64>?
-  var sessions: Int
 }
 
 extension Page {
@@ -48,7 +47,7 @@ extension Page {
     var replica: [(String, HTML)] = [
       (reader(.state), state), (reader(.version), "\(health.version)"),
       (reader(.startedAt), time(reader, health.startedAt)),
-      (reader(.store), HTML.name(health.store)), (reader(.operatorSessions), "\(view.sessions)"),
+      (reader(.store), HTML.name(health.store)),
     ]
     if let end = health.certificateEnd { replica.append((reader(.certificateEnd), reader.time(end))) }
     if let offset = health.clockOffsetSeconds {

@@ -34,7 +34,17 @@ struct Reader: Sendable {
 enum ConsolePath {
   static let home = "/console"
   static let signIn = "/console/sign-in"
+  static let signInPasskey = "/console/sign-in/passkey"
+  static let signInOpenID = "/console/sign-in/oidc"
+  /// Where the identity provider sends browsers back to, and the path of that sign-in's cookie.
+  static let openID = "/console/oidc"
   static let signOut = "/console/sign-out"
+  static let account = "/console/account"
+  static let accountPassword = "/console/account/password"
+  static let accountAdd = "/console/account/passkeys/add"
+  static let accountRemove = "/console/account/passkeys/remove"
+  static let accountEnd = "/console/account/end"
+  static let script = "/console/passkey.js"
   static let language = "/console/language"
   static let offset = "/console/offset"
   static let style = "/console/console.css"
@@ -44,6 +54,11 @@ enum ConsolePath {
   static let policies = "/console/policies"
   static let explain = "/console/explain"
   static let health = "/console/health"
+
+  /// Whether an operator without a required passkey may open it.
+  static func isOfAccount(_ path: String) -> Bool {
+    path == signOut || path == account || path.hasPrefix(account + "/")
+  }
 
   /// Whether a text that came from a link is a page of the console, and leads nowhere else.
   static func isPage(_ text: String) -> Bool {
@@ -68,6 +83,8 @@ struct Page: Sendable {
   var refreshSeconds: Int?
   /// The page that it loads instead of itself, as the browser opens it.
   var refreshPath: String?
+  /// It has a form that asks for a passkey.
+  var hasScript = false
 
   init(_ title: String, refreshSeconds: Int? = nil, refreshPath: String? = nil, _ content: HTML) {
     self.title = title
@@ -79,6 +96,7 @@ struct Page: Sendable {
   func html(for reader: Reader) -> HTML {
     let target: HTML? = refreshPath.map { "; url=\($0)" }
     let refresh: HTML? = refreshSeconds.map { "<meta http-equiv=\"refresh\" content=\"\($0)\(target)\">\n" }
+    let script: HTML = hasScript ? "<script src=\"\(reader.link(ConsolePath.script))\" defer></script>\n" : ""
     return """
       <!doctype html>
       <html lang="\(reader.language.tag)">
@@ -88,6 +106,7 @@ struct Page: Sendable {
       <meta name="color-scheme" content="light dark">
       \(refresh)<title>\(title) – \(reader(.product))</title>
       <link rel="stylesheet" href="\(reader.link(ConsolePath.style))">
+      \(script)\
       </head>
       <body>
       <a class="skip" href="#main">\(reader(.skip))</a>
@@ -160,7 +179,8 @@ struct Page: Sendable {
     guard let signedIn = reader.signedIn else { return .empty }
     return """
       <form method="post" action="\(reader.link(ConsolePath.signOut))">
-      <span class="operator">\(HTML.name(reader(.signedInAs, signedIn.name, reader(signedIn.role.phrase))))</span>
+      <a href="\(reader.link(ConsolePath.account))" class="operator">\
+      \(HTML.name(reader(.signedInAs, signedIn.name, reader(signedIn.role.phrase))))</a>
       \(Form.token(signedIn))
       <button class="quiet">\(reader(.signOut))</button>
       </form>

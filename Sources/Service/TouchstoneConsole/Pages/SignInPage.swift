@@ -1,27 +1,67 @@
 // The sign-in, the search, and messages. Pure.
 
+struct SignInView: Sendable {
+  /// Shown after the sign-in.
+  var page: String
+  var notice: String?
+  var isError = false
+  /// Where a passkey alone serves.
+  var passkey: PasskeyForm?
+  /// The identity provider, and the link that leads to it.
+  var provider: (issuer: String, link: String)?
+  /// Some operators have passwords or passkeys here.
+  var hasAccounts = true
+}
+
 extension Page {
-  /// - Parameters:
-  ///   - page: shown after the sign-in.
-  ///   - name: as it was typed before.
-  static func signIn(_ reader: Reader, to page: String, notice: String? = nil, isError: Bool = false) -> Page {
-    let notice: HTML? = notice.map { Form.notice($0, isError: isError) }
-    return Page(
-      reader(.signIn),
+  static func signIn(_ reader: Reader, _ view: SignInView) -> Page {
+    let notice: HTML? = view.notice.map { Form.notice($0, isError: view.isError) }
+    let passkey: HTML? = view.passkey.map { form in
       """
-      \(notice)<form method="post" action="\(reader.link(ConsolePath.signIn))" class="narrow">
-      \(Form.hidden(Form.Field.page, page))
+      \(form.html(reader, action: ConsolePath.signInPasskey, Form.hidden(Form.Field.page, view.page), button: .signInByPasskey))
+      <h2>\(reader(.firstSignIn))</h2>
+
+      """
+    }
+    let provider: HTML? = view.provider.map { provider in
+      """
+      <p><a class="button" href="\(provider.link)">\(reader(.signInByProvider))</a></p>
+      <p class="hint">\(HTML.name(provider.issuer))</p>
+
+      """
+    }
+    var page = Page(
+      reader(.signIn),
+      "\(notice)\(provider)\(passkey)\(view.hasAccounts ? passwordForm(reader, view) : .empty)")
+    page.hasScript = view.passkey != nil
+    return page
+  }
+
+  private static func passwordForm(_ reader: Reader, _ view: SignInView) -> HTML {
+    let focus: HTML = view.passkey == nil && view.provider == nil ? " autofocus" : ""
+    return """
+      <form method="post" action="\(reader.link(ConsolePath.signIn))" class="narrow">
+      \(Form.hidden(Form.Field.page, view.page))
       <div class="field">
       <label for="name">\(reader(.operatorName))</label>
-      <input id="name" name="name" autocomplete="username" autocapitalize="none" spellcheck="false" required autofocus>
+      <input id="name" name="name" autocomplete="username" autocapitalize="none" spellcheck="false" required\(focus)>
       </div>
-      <div class="field">
-      <label for="password">\(reader(.password))</label>
-      <input id="password" name="password" type="password" autocomplete="current-password" required>
-      </div>
+      \(Form.password(Form.Field.password, reader(.password), "current-password"))
       <button>\(reader(.signIn))</button>
       </form>
+      """
+  }
+
+  /// The second step of a sign-in.
+  static func passkeyStep(_ reader: Reader, to page: String, _ form: PasskeyForm) -> Page {
+    var step = Page(
+      reader(.signIn),
+      """
+      <p>\(reader(.passkeyNext))</p>
+      \(form.html(reader, action: ConsolePath.signInPasskey, Form.hidden(Form.Field.page, page), button: .signInByPasskey))
       """)
+    step.hasScript = true
+    return step
   }
 
   /// - Parameter known: applications that the configuration names.

@@ -32,7 +32,10 @@ extension Console {
     do throws(CallFailure) {
       let profile = try await profile(of: order, visit)
       guard order.action.isDue(on: profile, target: order.target) else { return meanwhile(visit, order) }
-      return visit.page(.action(visit.reader, view(of: order, profile, visit)))
+      var view = view(of: order, profile, visit)
+      // As it was typed before the session ended.
+      view.reason = visit.field(Form.Field.reason)
+      return visit.page(.action(visit.reader, view))
     } catch {
       return failure(error, visit, back: (.backToSearch, ConsolePath.home))
     }
@@ -84,9 +87,13 @@ extension Console {
   /// Leads to a page that says so once.
   private func done(_ order: Order, archivedThrough: UInt64, _ visit: Visit) -> HTTPResponse {
     let path = order.action == .erase ? ConsolePath.home : order.profilePath
-    let notice = SessionTable.Notice(path: path, action: order.action, archivedThrough: archivedThrough)
-    state.withLock { $0.sessions.leave(notice, for: visit.key) }
-    return redirect(to: path)
+    var session = visit.session
+    session.usedAt = clock()
+    session.notice = Session.Notice(page: path, action: order.action, archivedThrough: archivedThrough)
+    var response = redirect(to: path)
+    let isSecure = ConsoleCookie.session(in: visit.request)?.isSecure == true
+    response.fields.append(cookie(of: session, visit.key, isSecure: isSecure))
+    return response
   }
 
   private func profile(of order: Order, _ visit: Visit) async throws(CallFailure) -> V1.GetProfileResponse {

@@ -6,34 +6,45 @@ enum ConsoleResponse {
   /// No script, no frame, nothing from elsewhere. Forms go to the console alone.
   private static let policy =
     "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+  /// For the pages that ask for a passkey: the console's one script, too.
+  private static let policyWithScript = policy + "; script-src 'self'"
 
   /// With the referrer of the console's own pages, without which browsers send forms with "Origin: null".
   private static let protection: [(name: StaticString, value: String)] = [
-    ("Content-Security-Policy", policy), ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "same-origin"),
+    ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "same-origin"),
     ("X-Frame-Options", "DENY"), ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()"),
   ]
 
-  static func page(_ html: HTML, _ status: HTTPStatus = .ok) -> HTTPResponse {
+  static func page(_ page: Page, for reader: Reader, _ status: HTTPStatus = .ok) -> HTTPResponse {
     HTTPResponse(
       status,
       fields: protection + [
+        ("Content-Security-Policy", page.hasScript ? policyWithScript : policy),
         ("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-store"),
         ("Vary", "Accept-Language, Cookie"),
-      ], body: Array(html.text.utf8))
+      ], body: Array(page.html(for: reader).text.utf8))
   }
 
   /// After a form, so that a reload of the page repeats nothing.
   ///
   /// - Parameter path: as the browser opens it.
   static func redirect(to path: String) -> HTTPResponse {
-    HTTPResponse(.seeOther, fields: protection + [("Location", path), ("Cache-Control", "no-store")])
+    HTTPResponse(
+      .seeOther,
+      fields: protection + [("Content-Security-Policy", policy), ("Location", path), ("Cache-Control", "no-store")])
   }
 
-  static func style(_ css: [UInt8]) -> HTTPResponse {
+  static func style(_ css: [UInt8]) -> HTTPResponse { file(css, "text/css; charset=utf-8") }
+
+  static func script(_ script: [UInt8]) -> HTTPResponse { file(script, "text/javascript; charset=utf-8") }
+
+  private static func file(_ bytes: [UInt8], _ type: String) -> HTTPResponse {
     HTTPResponse(
-      fields: protection + [("Content-Type", "text/css; charset=utf-8"), ("Cache-Control", "no-cache")], body: css)
+      fields: protection + [
+        ("Content-Security-Policy", policy), ("Content-Type", type), ("Cache-Control", "no-cache"),
+      ], body: bytes)
   }
 }
 
@@ -48,8 +59,8 @@ extension HTTPResponse {
 /// The console's cookies. If the browser speaks TLS, their names bind them to this host, and to TLS (RFC 6265bis
 /// §4.1.3).
 enum ConsoleCookie {
-  /// Several times as long as a session id.
-  static let maximumBytes = 256
+  /// Twice as long as a session's longest.
+  static let maximumBytes = 2_048
   /// `BrowserProofs.maximumPerBrowser` proofs of 75 characters, with a separator between two.
   static let maximumBrowserBytes = 4 * 75 + 3
 
@@ -83,9 +94,32 @@ enum ConsoleCookie {
 
   static func browser(in request: HTTPRequest) -> String? { value(of: browserName, in: request)?.value }
 
+  /// Whether the response begins, renews or ends a session.
+  static func isSetting(_ response: HTTPResponse) -> Bool {
+    response.fields.contains { $0.value.hasPrefix(sessionName + "=") || $0.value.hasPrefix("__Host-\(sessionName)=") }
+  }
+
   static func endOfSession(isSecure: Bool) -> String {
     session("", isSecure: isSecure) + "; Max-Age=0"
   }
+
+  private static let openIDName = "touchstone-console-oidc"
+
+  /// Lax: the browser sends it when the provider's page leads back, and to that path alone.
+  static func openID(_ value: String, path: String, isSecure: Bool) -> String {
+    let age = value.isEmpty ? 0 : Console.openIDTime.components.seconds
+    return
+      "\(isSecure ? "__Secure-" : "")\(openIDName)=\(value); Path=\(path); HttpOnly; SameSite=Lax; Max-Age=\(age)\(isSecure ? "; Secure" : "")"
+  }
+
+  static func openID(in request: HTTPRequest, isSecure: Bool) -> String? {
+    request.head.cookie((isSecure ? "__Secure-" : "") + openIDName).flatMap {
+      $0.utf8.count <= maximumOpenIDBytes ? $0 : nil
+    }
+  }
+
+  /// The page that comes after it may have 2,048 bytes.
+  private static let maximumOpenIDBytes = 4_000
 
   static let languageName = "touchstone-console-language"
   static let offsetName = "touchstone-console-offset"

@@ -4,6 +4,7 @@ package import DispatchHTTP
 internal import DispatchRPC
 internal import Synchronization
 internal import TouchstoneCodec
+internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneService
 
@@ -11,7 +12,10 @@ internal import TouchstoneService
 struct Visit: Sendable {
   let request: HTTPRequest
   let `operator`: Operator
-  let key: SessionTable.Key
+  var session: Session
+  let key: ConsoleKey
+  /// The account in the store.
+  var stored: OperatorAccount
   let reader: Reader
   let calls: OperatorCalls
   /// The query's fields, or those of a form with the right token.
@@ -20,7 +24,7 @@ struct Visit: Sendable {
   func field(_ name: String) -> String { fields[name] ?? "" }
 
   func page(_ page: Page, _ status: HTTPStatus = .ok) -> HTTPResponse {
-    ConsoleResponse.page(page.html(for: reader), status)
+    ConsoleResponse.page(page, for: reader, status)
   }
 }
 
@@ -41,6 +45,7 @@ extension Console {
     get(ConsolePath.explain, &router) { [self] in await explain($0) }
     get(ConsolePath.health, &router) { [self] in await health($0) }
     post(ConsolePath.signOut, &router) { [self] in await signOut($0) }
+    addAccount(to: &router)
     for basePath in basePaths {
       router.addFallback(
         under: basePath + ConsolePath.home + "/",
@@ -48,12 +53,24 @@ extension Console {
     }
   }
 
+  private func addAccount(to router: inout HTTPRouter) {
+    get(ConsolePath.account, &router) { [self] in await account($0) }
+    post(ConsolePath.accountPassword, &router) { [self] in await changePassword($0) }
+    post(ConsolePath.accountAdd, &router) { [self] in await addPasskey($0) }
+    post(ConsolePath.accountRemove, &router) { [self] in await removePasskey($0) }
+    post(ConsolePath.accountEnd, &router) { [self] in await endSessions($0) }
+  }
+
   private func addSignIn(to router: inout HTTPRouter) {
     add("GET", ConsolePath.style, &router) { _ in ConsoleResponse.style(PackageResources.console_css) }
     add("GET", ConsolePath.language, &router) { [self] in setLanguage($0) }
     add("GET", ConsolePath.offset, &router) { [self] in setOffset($0) }
-    add("GET", ConsolePath.signIn, &router) { [self] in signInPage($0) }
+    add("GET", ConsolePath.script, &router) { _ in ConsoleResponse.script(PackageResources.passkey_js) }
+    add("GET", ConsolePath.signIn, &router) { [self] in await signInPage($0) }
     add("POST", ConsolePath.signIn, &router) { [self] in await signIn($0) }
+    add("GET", ConsolePath.signInOpenID, &router) { [self] in await beginOpenID($0) }
+    add("GET", ConsolePath.openID, &router) { [self] in await endOpenID($0) }
+    add("POST", ConsolePath.signInPasskey, &router) { [self] in await signInByPasskey($0) }
   }
 
   /// A route that needs no session, also under the path that a proxy may leave before the console's own.
@@ -83,7 +100,7 @@ extension Console {
     }
   }
 
-  private var basePath: String { url?.basePath ?? "" }
+  var basePath: String { url?.basePath ?? "" }
   private var basePaths: Set<String> { ["", basePath] }
 
   /// - Parameter path: of the console.
@@ -98,7 +115,7 @@ extension Console {
       return nil
     }
     let reader = reader(of: request)
-    return ConsoleResponse.page(Page.repetition(reader).html(for: reader))
+    return ConsoleResponse.page(Page.repetition(reader), for: reader)
   }
 
   private func get(_ path: String, _ router: inout HTTPRouter, answer: @escaping Answer) {
@@ -109,73 +126,57 @@ extension Console {
   private func signedIn(_ answer: @escaping Answer) -> @Sendable (HTTPRequest) async -> HTTPResponse {
     { [self] request in
       if let repetition = repetition(of: request) { return repetition }
-      switch standing(of: request) {
-      case .stranger(let notice): return signInInstead(of: request, notice)
-      case .signedIn(let account, let session, let key):
-        guard let fields = request.queryFields else { return malformed(request) }
-        return await answer(visit(request, account, session, key, fields))
-      }
+      return await answered(request, await standing(of: request), fields: { $0.queryFields }, answer)
     }
   }
 
   private func post(_ path: String, _ router: inout HTTPRouter, answer: @escaping Answer) {
     add("POST", path, &router) { [self] request in
-      let standing = standing(of: request)
+      let standing = await standing(of: request)
       guard isOwn(request) else {
         return forged(request, by: standing)
       }
-      guard case .signedIn(let account, let session, let key) = standing else {
-        return signInInstead(of: request, .sessionEnded)
+      if case .stranger = standing { return await signInInstead(of: request, .sessionEnded) }
+      if case .signedIn(_, let session, _, _) = standing, let fields = request.formFields {
+        guard let token = fields[Form.Field.token],
+          areEqualInConstantTime(Array(token.utf8), Array(session.formToken.utf8))
+        else {
+          return forged(request, by: standing)
+        }
       }
-      guard let fields = request.formFields else { return malformed(request) }
-      guard let token = fields[Form.Field.token], ids.areEqual(token, session.formToken) else {
-        return forged(request, by: standing)
+      return await answered(request, standing, fields: { $0.formFields }, answer)
+    }
+  }
+
+  /// Each page that a person opens keeps the session from idling out.
+  private func answered(
+    _ request: HTTPRequest, _ standing: Standing, fields: (HTTPRequest) -> FormFields?, _ answer: Answer
+  ) async -> HTTPResponse {
+    switch standing {
+    case .stranger(let notice): return await signInInstead(of: request, notice)
+    case .unknown: return unavailable(request)
+    case .signedIn(let account, let session, let key, let stored):
+      guard let fields = fields(request) else { return malformed(request) }
+      let mayMove = !needsPasskey(account, stored) || ConsolePath.isOfAccount(request.head.path)
+      guard mayMove else { return redirect(to: ConsolePath.account) }
+      var response = await answer(visit(request, account, session, key, stored, fields))
+      if !request.isByFollowingPage, !ConsoleCookie.isSetting(response) {
+        response.fields.append(cookie(renewing: session, key, in: request))
       }
-      return await answer(visit(request, account, session, key, fields))
+      return response
     }
   }
 
   // MARK: Before any page
 
   private func refusal(of request: HTTPRequest) -> HTTPResponse? {
-    guard state.withLock({ $0.operators?.isEmpty == false }) else { return .text(.notFound) }
+    guard state.withLock({ $0.operators != nil }) else { return .text(.notFound) }
     // Passwords and sessions must not be readable on the way.
     guard request.isEncrypted || request.client.isLocal else {
       let reader = reader(of: request)
-      return ConsoleResponse.page(Page.message(reader, .refused, [reader(.plaintext)]).html(for: reader), .forbidden)
+      return ConsoleResponse.page(Page.message(reader, .refused, [reader(.plaintext)]), for: reader, .forbidden)
     }
     return nil
-  }
-
-  enum Standing: Sendable {
-    case signedIn(Operator, SessionTable.Session, SessionTable.Key)
-    /// With a notice, if the browser was signed in before.
-    case stranger(Phrase?)
-  }
-
-  func standing(of request: HTTPRequest) -> Standing {
-    guard let id = ConsoleCookie.session(in: request)?.id, !id.isEmpty else { return .stranger(nil) }
-    guard id.utf8.count <= ConsoleCookie.maximumBytes, let key = ids.key(of: id) else {
-      service.refuseOperator(.operatorSessionForged, nil, by: peer(of: request))
-      return .stranger(.sessionEnded)
-    }
-    let (use, register) = state.withLock { state in
-      (
-        state.sessions.use(key, from: request.client, isByPerson: !request.isByFollowingPage, at: .now()),
-        state.operators
-      )
-    }
-    switch use {
-    case .ended: return .stranger(.sessionEnded)
-    case .moved(let session):
-      service.refuseOperator(
-        .operatorSessionMoved, register?[session.operatorName]?.caller, claimedOperator: session.operatorName,
-        by: peer(of: request))
-      return .stranger(.sessionMoved)
-    case .session(let session):
-      guard let account = register?[session.operatorName] else { return .stranger(.sessionEnded) }
-      return .signedIn(account, session, key)
-    }
   }
 
   func peer(of request: HTTPRequest) -> RPCPeer {
@@ -202,18 +203,20 @@ extension Console {
   }
 
   private func visit(
-    _ request: HTTPRequest, _ account: Operator, _ session: SessionTable.Session, _ key: SessionTable.Key,
+    _ request: HTTPRequest, _ account: Operator, _ session: Session, _ key: ConsoleKey, _ stored: OperatorAccount,
     _ fields: FormFields
   ) -> Visit {
     var reader = reader(of: request)
     var applications: [String]?
-    if case .these(let own) = account.definition.applications { applications = own }
+    if case .these(let own) = account.applications { applications = own }
     reader.signedIn = Reader.SignedIn(
-      name: account.name, role: account.definition.role, formToken: session.formToken, applications: applications)
+      name: account.name, role: account.role, formToken: session.formToken, applications: applications)
     let calls = OperatorCalls(
       service: service, methods: methods, loop: loop, caller: account.caller, peer: peer(of: request),
       language: reader.language)
-    return Visit(request: request, operator: account, key: key, reader: reader, calls: calls, fields: fields)
+    return Visit(
+      request: request, operator: account, session: session, key: key, stored: stored, reader: reader, calls: calls,
+      fields: fields)
   }
 
   // MARK: Refusals
@@ -223,16 +226,37 @@ extension Console {
       .message(visit.reader, .notFound, [visit.reader(.noPage)], back: (.backToSearch, ConsolePath.home)), .notFound)
   }
 
-  private func signInInstead(of request: HTTPRequest, _ notice: Phrase?) -> HTTPResponse {
+  /// The sign-in leads back to the page, and to a form with the reason that was typed into it.
+  private func signInInstead(of request: HTTPRequest, _ notice: Phrase?) async -> HTTPResponse {
+    var request = request
+    if request.head.path == ConsolePath.action, let order = request.formFields.flatMap(Self.unfinished) {
+      (request.head.method, request.head.query) = ("GET", order)
+    }
+    return await signInPage(request, to: reader(of: request).path, notice, .forbidden)
+  }
+
+  /// The query of a form that was not accepted. A reason that is too long for a path is left out.
+  private static func unfinished(_ form: FormFields) -> String? {
+    typealias Field = Form.Field
+    func path(_ names: String...) -> String {
+      ConsoleLink.path(ConsolePath.action, names.compactMap { name in form[name].map { (name, $0) } })
+    }
+    let paths = [
+      path(Field.action, Field.application, Field.profile, Field.target, Field.reason),
+      path(Field.action, Field.application, Field.profile, Field.target),
+    ]
+    return paths.first(where: ConsolePath.isPage)?.split(separator: "?", maxSplits: 1).last.map(String.init)
+  }
+
+  private func unavailable(_ request: HTTPRequest) -> HTTPResponse {
     let reader = reader(of: request)
-    let page = Page.signIn(reader, to: reader.path, notice: notice.map { reader($0) }, isError: notice != nil)
-    return ConsoleResponse.page(page.html(for: reader), .forbidden)
+    return ConsoleResponse.page(Page.message(reader, .refused, [reader(.storeFails)]), for: reader, .unavailable)
   }
 
   func malformed(_ request: HTTPRequest) -> HTTPResponse {
     let reader = reader(of: request)
     let page = Page.message(reader, .refused, [reader(.malformedRequest)], back: (.backToSearch, ConsolePath.home))
-    return ConsoleResponse.page(page.html(for: reader), .badRequest)
+    return ConsoleResponse.page(page, for: reader, .badRequest)
   }
 
   func isOwn(_ request: HTTPRequest) -> Bool {
@@ -242,12 +266,12 @@ extension Console {
   /// A form that no page of the console sent in this session: another site may act in the operator's name.
   func forged(_ request: HTTPRequest, by standing: Standing) -> HTTPResponse {
     var caller: IdentifiedCaller?
-    if case .signedIn(let account, _, _) = standing { caller = account.caller }
+    if case .signedIn(let account, _, _, _) = standing { caller = account.caller }
     service.refuseOperator(.operatorRequestForged, caller, by: peer(of: request))
     let reader = reader(of: request)
     let sentences = [reader(.forgedForm)] + (isOwn(request) ? [] : [reader(.hostRemedy)])
     let page = Page.message(reader, .refused, sentences, back: (.backToSearch, ConsolePath.home))
-    return ConsoleResponse.page(page.html(for: reader), .forbidden)
+    return ConsoleResponse.page(page, for: reader, .forbidden)
   }
 
   private func setLanguage(_ request: HTTPRequest) -> HTTPResponse {

@@ -1,4 +1,4 @@
-// Signing in and out.
+// Signing in by a password, and out.
 
 internal import DispatchHTTP
 internal import DispatchRPC
@@ -12,7 +12,8 @@ extension Console {
     var name: String
     var password: SecretBytes
     var known: Operator?
-    var hash: PasswordHash
+    var stored: OperatorAccount
+    var credential: Credential
     /// After it, as a page of the console.
     var page: String
 
@@ -25,101 +26,184 @@ extension Console {
     }
   }
 
-  func signInPage(_ request: HTTPRequest) -> HTTPResponse {
-    if let repetition = repetition(of: request) { return repetition }
-    if case .signedIn = standing(of: request) { return redirect(to: ConsolePath.home) }
-    let isOut = request.queryFields?["out"] == "yes"
-    return signInPage(request, to: ConsolePath.home, isOut ? .signedOut : nil, .ok)
+  /// The hash in force: the operator's own, whose passwords have a pepper, or the configuration's.
+  struct Credential: Sendable {
+    let hash: PasswordHash
+    let isOwn: Bool
+
+    init(_ account: Operator?, _ stored: OperatorAccount, standIn: PasswordHash) {
+      let own = account.flatMap { $0.basis == stored.basis ? stored.password : nil }
+      (hash, isOwn) = (own ?? account?.password ?? standIn, own != nil)
+    }
   }
 
-  private func signInPage(
+  func signInPage(_ request: HTTPRequest) async -> HTTPResponse {
+    if let repetition = repetition(of: request) { return repetition }
+    if case .signedIn = await standing(of: request) { return redirect(to: ConsolePath.home) }
+    let isOut = request.queryFields?["out"] == "yes"
+    return await signInPage(request, to: ConsolePath.home, isOut ? .signedOut : nil, .ok)
+  }
+
+  /// - Parameter page: shown after the sign-in.
+  func signInPage(
     _ request: HTTPRequest, to page: String, _ notice: Phrase?, minutes: Int = 0, _ status: HTTPStatus
-  ) -> HTTPResponse {
+  ) async -> HTTPResponse {
     var reader = reader(of: request)
-    if reader.path == ConsolePath.home { reader.path = ConsolePath.signIn }
-    let text = notice.map { reader($0, "\(minutes)") }
-    let html = Page.signIn(reader, to: page, notice: text, isError: status != .ok).html(for: reader)
-    return ConsoleResponse.page(html, status)
+    if reader.path == ConsolePath.home, request.head.path != ConsolePath.home { reader.path = ConsolePath.signIn }
+    var view = SignInView(page: page, notice: notice.map { reader($0, "\(minutes)") }, isError: notice != .signedOut)
+    if let provider {
+      view.provider = (provider.settings.issuer, reader.link(ConsolePath.signInOpenID, [(Form.Field.page, page)]))
+    }
+    view.hasAccounts = state.withLock { $0.operators?.isEmpty == false }
+    if signInRule == .passkey, view.hasAccounts { view.passkey = await newAssertion(by: request) }
+    return ConsoleResponse.page(.signIn(reader, view), for: reader, status)
   }
 
   func signIn(_ request: HTTPRequest) async -> HTTPResponse {
     guard isOwn(request) else { return forged(request, by: .stranger(nil)) }
-    guard let fields = request.formFields, let attempt = attempt(fields, request) else { return malformed(request) }
-    switch state.withLock({ $0.signIns.attempt(attempt.counted, at: .now()) }) {
-    case .verify: break
-    case .locked(let wait):
-      service.refuseOperator(.operatorLocked, nil, claimedOperator: attempt.known?.name, by: peer(of: request))
-      let minutes = max(1, Int((wait.components.seconds + 59) / 60))
-      let notice: Phrase = minutes == 1 ? .signInLockedForMinute : .signInLocked
-      return signInPage(request, to: attempt.page, notice, minutes: minutes, .tooManyRequests)
-    case .crowded:
-      service.refuseOperator(.operatorLocked, nil, claimedOperator: attempt.known?.name, by: peer(of: request))
-      return signInPage(request, to: attempt.page, .signInBusy, .unavailable)
+    guard let fields = request.formFields, let name = fields[Form.Field.name],
+      let password = fields[Form.Field.password], let register = state.withLock({ $0.operators })
+    else { return malformed(request) }
+    let page = page(in: fields)
+    let known = register[name]
+    // An unknown name is read, too, so that no time tells which names exist.
+    guard let stored = await service.operatorAccount(known?.accountID ?? "unknown:\(SignInGuard.text(of: name))") else {
+      return await signInPage(request, to: page, .signInNotRecorded, .unavailable)
     }
-    switch await passwords.verdict(on: attempt.password, by: attempt.hash, isFamiliar: attempt.browser != nil) {
+    let credential = Credential(known, stored, standIn: register.standIn)
+    let browser = browsers.browser(in: ConsoleCookie.browser(in: request), of: name, credential.hash, at: clock())
+    let attempt = Attempt(
+      name: name, password: SecretBytes(password.utf8), known: known, stored: stored, credential: credential,
+      page: page, browser: known == nil ? nil : browser, address: request.client)
+    if let refusal = await admit(attempt.counted, known?.name, request, to: page) { return refusal }
+    switch await verdict(on: attempt.password, by: credential, isFamiliar: attempt.browser != nil) {
     case .right: return await accept(attempt, request)
     case .wrong:
-      service.refuseOperator(.operatorPasswordWrong, nil, claimedOperator: attempt.known?.name, by: peer(of: request))
-      return signInPage(request, to: attempt.page, .signInFailed, .forbidden)
+      service.refuseOperator(.operatorPasswordWrong, nil, claimedOperator: known?.name, by: peer(of: request))
+      return await signInPage(request, to: page, .signInFailed, .forbidden)
     case .busy, .failed:
       state.withLock { $0.signIns.withdrawn(attempt.counted, at: .now()) }
-      return signInPage(request, to: attempt.page, .signInBusy, .unavailable)
+      return await signInPage(request, to: page, .signInBusy, .unavailable)
     }
   }
 
-  private func attempt(_ fields: FormFields, _ request: HTTPRequest) -> Attempt? {
-    guard let name = fields[Form.Field.name], let password = fields[Form.Field.password],
-      let register = state.withLock({ $0.operators })
-    else {
-      return nil
+  /// Counts an attempt at a password; `nil`: it may be verified.
+  private func admit(
+    _ attempt: SignInGuard.Attempt, _ name: String?, _ request: HTTPRequest, to page: String
+  ) async -> HTTPResponse? {
+    switch state.withLock({ $0.signIns.attempt(attempt, at: .now()) }) {
+    case .verify: return nil
+    case .locked(let wait):
+      service.refuseOperator(.operatorLocked, nil, claimedOperator: name, by: peer(of: request))
+      let minutes = max(1, Int((wait.components.seconds + 59) / 60))
+      let notice: Phrase = minutes == 1 ? .signInLockedForMinute : .signInLocked
+      return await signInPage(request, to: page, notice, minutes: minutes, .tooManyRequests)
+    case .crowded:
+      service.refuseOperator(.operatorLocked, nil, claimedOperator: name, by: peer(of: request))
+      return await signInPage(request, to: page, .signInBusy, .unavailable)
     }
-    let page = fields[Form.Field.page].flatMap { ConsolePath.isPage($0) ? $0 : nil } ?? ConsolePath.home
-    let known = register[name]
-    let hash = known?.definition.password ?? register.standIn
-    // For an unknown name as well, so that no time tells which names exist.
-    let browser = browsers.browser(in: ConsoleCookie.browser(in: request), of: name, hash, at: clock())
-    return Attempt(
-      name: name, password: SecretBytes(password.utf8), known: known, hash: hash, page: page,
-      browser: known == nil ? nil : browser, address: request.client)
   }
 
-  /// The event is durable before the session begins. A reload may have taken the operator away meanwhile.
+  func verdict(
+    on password: SecretBytes, by credential: Credential, isFamiliar: Bool
+  ) async -> PasswordChecks.Verdict {
+    let password = credential.isOwn ? service.peppered(password) : password
+    return await passwords.verdict(on: password, by: credential.hash, isFamiliar: isFamiliar)
+  }
+
+  func page(in fields: FormFields) -> String {
+    fields[Form.Field.page].flatMap { ConsolePath.isPage($0) ? $0 : nil } ?? ConsolePath.home
+  }
+
+  /// The password was right. A record of another basis is void: it may be that of an earlier person with this name.
   private func accept(_ attempt: Attempt, _ request: HTTPRequest) async -> HTTPResponse {
-    guard let account = attempt.known else { return signInPage(request, to: attempt.page, .signInFailed, .forbidden) }
+    guard let account = attempt.known else {
+      return await signInPage(request, to: attempt.page, .signInFailed, .forbidden)
+    }
     state.withLock { $0.signIns.succeeded(attempt.counted) }
+    var stored = attempt.stored
+    if stored.basis != account.basis, signInRule != .password || !stored.basis.isEmpty {
+      let reset = await service.changeOperator(
+        .reset, of: account.accountID, basis: account.basis, by: account.caller, from: peer(of: request))
+      guard let reset else { return await signInPage(request, to: attempt.page, .signInNotRecorded, .unavailable) }
+      stored = reset
+    }
+    if signInRule == .password || stored.passkeyCount == 0 {
+      return await begin(account, stored, .password, attempt.credential, to: attempt.page, request)
+    }
+    guard signInRule == .passwordAndPasskey else {
+      service.refuseOperator(.operatorPasskeyWrong, nil, claimedOperator: account.name, by: peer(of: request))
+      return await signInPage(request, to: attempt.page, .passkeyNeeded, .forbidden)
+    }
+    return await passkeyPage(account, stored, to: attempt.page, request)
+  }
+
+  /// The way of a sign-in, in its event.
+  enum Method: String {
+    case password
+    case passwordAndPasskey = "password_and_passkey"
+    case passkey
+    case openID = "openid"
+  }
+
+  /// Begins a session. Its event is durable before. A reload may have taken the operator away meanwhile.
+  ///
+  /// - Parameters:
+  ///   - credential: whose proof the browser gets; `nil`: the account has no password here.
+  ///   - keys: of the steps that led here, which serve once.
+  func begin(
+    _ account: Operator, _ stored: OperatorAccount, _ method: Method, _ credential: Credential?, to page: String,
+    usingUp keys: [ConsoleKey] = [], details: [(key: String, value: String)] = [], _ request: HTTPRequest
+  ) async -> HTTPResponse {
     let peer = peer(of: request)
-    guard await service.record(.signedIn, of: account.caller, by: peer) else {
-      return signInPage(request, to: attempt.page, .signInNotRecorded, .unavailable)
+    let details = [("method", method.rawValue)] + details
+    switch await service.record(.signedIn, of: account.caller, details, usingUp: keys, by: peer) {
+    case .written: break
+    case .usedUp: return await signInPage(request, to: page, .sessionEnded, .forbidden)
+    case .failed: return await signInPage(request, to: page, .signInNotRecorded, .unavailable)
     }
-    let (id, key) = ids.make()
-    let token = ids.formToken()
-    let old = ConsoleCookie.session(in: request).flatMap { ids.key(of: $0.id) }
-    let hasBegun = state.withLock { state in
-      guard let present = state.operators?[account.name],
-        present.definition.password.isSame(as: account.definition.password)
-      else {
-        return false
-      }
-      if let old { state.sessions.end(old) }
-      state.sessions.begin(key, of: account.name, formToken: token, from: request.client, at: .now())
-      return true
+    if case .signedIn(_, _, let old, _) = await standing(of: request) { await service.useUp(old) }
+    let key = service.newConsoleKey(lifetime: Session.absoluteTime)
+    let session = Session(
+      of: account, epoch: stored.epoch, formToken: Self.formToken(), from: request.client, at: clock())
+    guard self.account(of: session)?.basis == session.basis else {
+      return await signInPage(request, to: page, .signInFailed, .forbidden)
     }
-    guard hasBegun else { return signInPage(request, to: attempt.page, .signInFailed, .forbidden) }
-    var response = redirect(to: attempt.page)
-    let isSecure = RequestOrigin.isBehindTLS(request.head, isEncrypted: request.isEncrypted)
-    response.fields.append(("Set-Cookie", ConsoleCookie.session(id, isSecure: isSecure)))
+    var response = redirect(to: page)
+    let isSecure = isBehindTLS(request)
+    response.fields.append(cookie(of: session, key, isSecure: isSecure))
     // An earlier session, or another program on this machine, may have left a cookie of the other name, which could
     // hide this one.
     response.fields.append(("Set-Cookie", ConsoleCookie.endOfSession(isSecure: !isSecure)))
-    let proofs = browsers.renewed(
-      ConsoleCookie.browser(in: request), of: account.name, attempt.hash, attempt.browser, at: clock())
-    response.fields.append(("Set-Cookie", ConsoleCookie.browser(proofs, isSecure: isSecure)))
+    if let credential { response.fields.append(proof(of: account, credential, isSecure: isSecure, request)) }
     return response
   }
 
+  /// A provider's answer is no form, and has no origin.
+  private func isBehindTLS(_ request: HTTPRequest) -> Bool {
+    RequestOrigin.isBehindTLS(request.head, isEncrypted: request.isEncrypted)
+      || request.head.method == "GET" && url?.scheme == .https
+  }
+
+  static func formToken() -> String { Session.newFormToken(Randomness.system.bytes(32)) }
+
+  /// The cookie by which the browser is familiar to the operator.
+  func proof(
+    of account: Operator, _ credential: Credential, isSecure: Bool, _ request: HTTPRequest
+  ) -> (StaticString, String) {
+    let cookie = ConsoleCookie.browser(in: request)
+    let browser = browsers.browser(in: cookie, of: account.name, credential.hash, at: clock())
+    let proofs = browsers.renewed(cookie, of: account.name, credential.hash, browser, at: clock())
+    return ("Set-Cookie", ConsoleCookie.browser(proofs, isSecure: isSecure))
+  }
+
   func signOut(_ visit: Visit) async -> HTTPResponse {
-    state.withLock { $0.sessions.end(visit.key) }
-    _ = await service.record(.signedOut, of: visit.operator.caller, by: visit.calls.peer)
+    _ = await service.record(.signedOut, of: visit.operator.caller, usingUp: [visit.key], by: visit.calls.peer)
+    return ended()
+  }
+
+  /// After the end of the session.
+  func ended() -> HTTPResponse {
     var response = redirect(to: ConsoleLink.path(ConsolePath.signIn, [("out", "yes")]))
     for isSecure in [true, false] {
       response.fields.append(("Set-Cookie", ConsoleCookie.endOfSession(isSecure: isSecure)))

@@ -16,16 +16,12 @@ extension Console {
   func home(_ visit: Visit) -> HTTPResponse {
     let reader = visit.reader
     var notices: [String] = []
-    if let notice = takeNotice(visit) {
+    // From the session and not from the link, which other sites can write.
+    if let notice = visit.session.notice(at: reader.path) {
       notices.append(reader(notice.action, .done))
       if notice.archivedThrough > 0 { notices.append(reader(.archivedThrough, "\(notice.archivedThrough)")) }
     }
     return visit.page(.search(reader, known: known, notices: notices))
-  }
-
-  /// From the session and not from the link, which other sites can write.
-  private func takeNotice(_ visit: Visit) -> SessionTable.Notice? {
-    state.withLock { $0.sessions.takeNotice(for: visit.key, at: visit.reader.path) }
   }
 
   // MARK: Profile
@@ -48,7 +44,7 @@ extension Console {
             applicationID: application, profileID: id, profile: profile, policy: policy, policies: policies.map(\.name),
             events: events,
             actions: Set(ConsoleAction.allCases.filter { visit.operator.mayCall($0.method) }),
-            done: takeNotice(visit)?.action, now: clock().seconds)))
+            done: visit.session.notice(at: visit.reader.path)?.action, now: clock().seconds)))
     } catch {
       return failure(error, visit, back: (.backToSearch, ConsolePath.home))
     }
@@ -109,7 +105,7 @@ extension Console {
   func health(_ visit: Visit) async -> HTTPResponse {
     let log = try? await service.auditLogExtent()
     return visit.page(
-      .health(visit.reader, HealthView(health: await health(), log: log, sessions: sessionCount)))
+      .health(visit.reader, HealthView(health: await health(), log: log)))
   }
 
   // MARK: Failures

@@ -48,7 +48,14 @@ enum Phrase: String, Sendable, CaseIterable {
     timeOffset, now, ago, ahead, seconds, minutes, hours, days
   // Sign in
   case signIn, operatorName, password, signInFailed, signInLockedForMinute, signInLocked, signInBusy,
-    signInNotRecorded, sessionEnded, sessionMoved, signedOut
+    signInNotRecorded, sessionEnded, sessionMoved, signedOut, signInByPasskey, firstSignIn, passkeyNext, passkeyNeeded,
+    passkeyFailed, passkeyCancelled, passkeyNeedsScript, signInByProvider, providerDown, providerRefused,
+    providerForgotten,
+    roleMissing
+  // Account
+  case account, passkeys, passkeyFirst, passkeyName, addPasskey, removePasskey, passkeyRemoved, passkeyNotAdded,
+    changePassword, presentPassword, newPassword, repeatedPassword, passwordLength, passwordsDiffer,
+    presentPasswordWrong, passwordChanged, signInAgain, sessions, endSessions
   // Find
   case findProfile, application, profile, profileHint, find, show
   // Profile
@@ -67,7 +74,7 @@ enum Phrase: String, Sendable, CaseIterable {
   // Health
   case thisReplica, store, replicas, auditLog, upkeep, serving, notServing, version, startedAt, newestEvent,
     firstKeptEvent, verifiedAt, intact, broken, notYet, sweptAt, archivedAt, reloadedAt, clockOffset, certificateEnd,
-    operatorSessions, storeFails, connection, connections, clockSeconds
+    storeFails, connection, connections, clockSeconds
   // Actions
   case unlock, revoke, switchOn, switchOff, prefer, preferNone, erase, eraseHeading, cancel, reasonLabel,
     eraseReasonHint, typeProfile, typedWrong, archivedThrough, nothingChanged, backToProfile, backToSearch

@@ -13,7 +13,7 @@ enum ApplicationSection {
   ) -> [String: AttestationRequirements] {
     var applications: [String: AttestationRequirements] = [:]
     for entry in reader.entries(entry.value, name, atMost: maximumApplications) {
-      if let reason = ApplicationID.violation(in: entry.key.name) {
+      if let reason = ApplicationID.violation(inSetting: entry.key.name) {
         reader.refuse(entry.key.place, "an application \(reason)")
       }
       applications[entry.key.name] = reader.section(entry, "\(name).\(entry.key.name)")

@@ -245,7 +245,7 @@ extension ValueForm where Value == ApplicationGrant {
       var applications: [String] = []
       for node in reader.elements(entry.value, name, 1...count, orAll: true) {
         guard let text = reader.text(node, "an application") else { continue }
-        if let violation = ApplicationID.violation(in: text) {
+        if let violation = ApplicationID.violation(inSetting: text) {
           reader.refuse(node.place, "an application \(violation)")
         } else if text == YAMLNode.everything {
           reader.refuse(node.place, "\"*\" means all applications, so it must be the only one")
@@ -261,7 +261,7 @@ extension ValueForm where Value == ApplicationGrant {
 
 extension ValueShape {
   fileprivate static func everythingOr(_ list: ValueShape) -> ValueShape {
-    .either([.word([YAMLNode.everything]), list])
+    .either([list, .word([YAMLNode.everything])])
   }
 }
 

@@ -37,6 +37,8 @@ package struct ProcessConfiguration: Sendable {
   var operators: [OperatorDefinition]?
   /// The console's in browsers; `nil`: its address.
   var consoleURL: ConsoleURL?
+  /// How operators sign in.
+  var console = ConsoleSection()
   /// For policies without their own settings.
   private var policyDefaults = PolicySection.Defaults()
   /// As they are written; `nil`: there is no such section.
@@ -115,6 +117,7 @@ extension ProcessConfiguration: ConfigurationSection {
     ConfigurationKey(
       "console_url", .consoleURL, to: \.consoleURL, default: .words("the address"), needsRestart: true,
       "The console's URL in browsers, if a proxy changes the host or the path of requests ([SUPPORT.md](SUPPORT.md)).")
+    ConfigurationKey("console", .section, to: \.console, needsRestart: true, "How operators sign in at the console.")
     ConfigurationKey(
       "vendors", VendorSection.shape, "The applications that share a phone's failures and lockouts."
     ) { $2.service.vendors = VendorSection($0.value, $1, with: &$3).vendors }
@@ -201,6 +204,7 @@ extension ProcessConfiguration: ConfigurationSection {
         entry.key.place,
         "backup is for SQLite: PostgreSQL is backed up by its own tools (docs/HIGH-AVAILABILITY.md, Backups)")
     }
+    if let entry = written.entry("console") { console.check(entry, consoleURL, with: &reader) }
     if let applications = written.entry("applications") { warnOfStrangers(in: applications.value, with: &reader) }
   }
 

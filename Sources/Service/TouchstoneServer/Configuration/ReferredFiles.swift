@@ -25,6 +25,11 @@ extension ProcessConfiguration {
     } catch {
       lines += error.lines
     }
+    do throws(Failure) {
+      _ = try console.openID?.load(self)
+    } catch {
+      lines += error.lines
+    }
     guard lines.isEmpty else { throw Failure(kind: .badConfiguration, places: lines) }
     return warnings
   }

@@ -47,7 +47,7 @@ struct VendorSection {
     }
     return nodes.compactMap { node in
       guard let id = reader.text(node, name) else { return nil }
-      if let reason = ApplicationID.violation(in: id) {
+      if let reason = ApplicationID.violation(inSetting: id) {
         reader.refuse(node.place, "an application in \(name) \(reason)")
         return nil
       }

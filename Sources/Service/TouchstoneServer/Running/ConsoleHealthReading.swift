@@ -49,7 +49,8 @@ extension ConsoleHealthReading {
 extension ProcessConfiguration {
   var consoleSettings: ConsoleSettings {
     ConsoleSettings(
-      operators: operators, policies: service.policies,
+      operators: operators?.isEmpty == false || console.openID != nil ? operators ?? [] : nil,
+      policies: service.policies,
       applications: Set(service.namedApplications + service.applications.keys).sorted())
   }
 }

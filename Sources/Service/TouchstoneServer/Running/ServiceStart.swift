@@ -30,6 +30,8 @@ struct PreparedStart: Sendable {
   let tls: RPCServerTLS?
   /// `nil`: no call is traced.
   let tracing: Tracing?
+  /// `nil`: no identity provider signs operators in.
+  let openID: OpenIDSettings?
   let descriptors: DescriptorLimit?
   let meters: ServerMeters
   /// The server's and the store's.
@@ -44,10 +46,14 @@ struct PreparedStart: Sendable {
     httpListeners = try HTTPListener.all(of: configuration)
     files = configuration.files(configuration.tls)
     tls = try configuration.loadTLS()
+    openID = try configuration.console.openID?.load(configuration)
     let logger = process.logger
     tracing = try Tracing(configuration, version: process.version, logger: logger)
     var configuration = configuration
     configuration.service.attestationTrust = try configuration.loadAttestationTrust(at: process.clock())
+    if configuration.console.signIn != .password {
+      configuration.service.operatorPasskeys = configuration.consoleURL?.passkeys
+    }
     configuration.logWarnings(logger)
     self.configuration = configuration
     descriptors = DescriptorLimit.raised()
@@ -103,6 +109,9 @@ struct ServiceParts: Sendable {
   let service: TouchstoneService
   let console: Console
 
+  /// Wait for the identity provider, so that one slow answer holds up no other sign-in.
+  private static let providerThreads = 2
+
   /// The service's event loops are the RPC server's, the console's, and that of calls by HTTP.
   static func consoleLoopIndex(_ prepared: PreparedStart) -> Int { prepared.eventLoops.count }
   static func httpLoopIndex(_ prepared: PreparedStart) -> Int { prepared.eventLoops.count + 1 }
@@ -136,8 +145,13 @@ struct ServiceParts: Sendable {
       logger: logger, environment: environment)
     console = Console(
       configuration.consoleSettings, service: service, eventLoop: Self.consoleLoopIndex(prepared),
-      ids: SessionIDs(pepper: keys.pepper),
       browsers: BrowserProofs(pepper: keys.pepper), url: configuration.consoleURL,
+      signInRule: configuration.console.signIn,
+      openID: prepared.openID.map { settings in
+        ConsoleOpenID(
+          settings, executor: SecretWorkers(threads: ServiceParts.providerThreads, niceness: SecretWorkers.operators)
+        ) { logger.warning("a sign-in by the identity provider failed", metadata: ["reason": "\($0)"]) }
+      },
       secrets: SecretWorkers(threads: 1, niceness: SecretWorkers.operators), clock: process.clock,
       health: ConsoleHealthReading(
         service: service, store: store, place: configuration.storeLocation.description, meters: meters,

@@ -131,8 +131,10 @@ final class AccessControl: Sendable {
     claimedOperator: String? = nil, orLog entry: LogEntry
   ) {
     meters.callerRefusals.count(refusal)
-    // Guesses at one operator must not hide those at another.
-    let key = RefusalThrottle.Key(caller: claimedOperator.map(Caller.init(operator:)) ?? caller, refusal: refusal)
+    // Guesses at one operator must not hide those at another. A name that an identity provider gives is not the
+    // configuration's: people without a role cannot make up keys by their names.
+    let named = refusal == .operatorRoleMissing ? nil : claimedOperator.map(Caller.init(operator:))
+    let key = RefusalThrottle.Key(caller: named ?? caller, refusal: refusal)
     guard let suppressed = throttle.withLock({ $0.admit(key, at: .now()) }) else { return }
     let event = EventDraft.refusedCall(
       refusal, caller, by: peer, method: method, claimedOperator: claimedOperator, suppressed: suppressed, time: clock()

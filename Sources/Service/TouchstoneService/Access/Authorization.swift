@@ -26,6 +26,14 @@ package enum AccessRefusal: String, CaseIterable, Sendable {
   case credentialsDiffer = "CREDENTIALS_DIFFER"
   /// A sign-in at the console with a wrong name or password. No call's answer has this reason, nor the next ones.
   case operatorPasswordWrong = "OPERATOR_PASSWORD_WRONG"
+  /// A sign-in without the account's passkey, or with a wrong one.
+  case operatorPasskeyWrong = "OPERATOR_PASSKEY_WRONG"
+  /// An identity provider's answer that does not hold.
+  case operatorProviderRefused = "OPERATOR_PROVIDER_REFUSED"
+  /// An identity provider that does not answer.
+  case operatorProviderUnreachable = "OPERATOR_PROVIDER_UNREACHABLE"
+  /// The identity provider vouched for a person that no role is for.
+  case operatorRoleMissing = "OPERATOR_ROLE_MISSING"
   /// A sign-in while the name, or the client's address, is locked after failures.
   case operatorLocked = "OPERATOR_LOCKED"
   /// A session that this installation never gave out.
@@ -51,7 +59,7 @@ final class CallerGrants: Sendable {
   let caller: Caller
   /// By a method's number.
   private let methods: [Bool]
-  /// `nil`: all.
+  /// `nil`: all but the console's own.
   private let applications: Set<ExactText>?
 
   /// The rights of a peer that is not identified.
@@ -74,7 +82,7 @@ final class CallerGrants: Sendable {
 
   /// - Parameter applicationID: empty for a call that concerns all applications, or none.
   func include(application applicationID: String) -> Bool {
-    guard let applications else { return true }
+    guard let applications else { return !Identifier.areEqual(applicationID, ApplicationID.console) }
     return applications.contains(ExactText(applicationID))
   }
 }

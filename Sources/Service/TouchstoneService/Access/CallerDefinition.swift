@@ -73,7 +73,7 @@ public enum CallerByPath: String, Sendable, CaseIterable {
 }
 
 /// The applications that a caller may name.
-public enum ApplicationGrant: Sendable {
+public enum ApplicationGrant: Sendable, Hashable {
   /// All applications, future ones too, and calls that concern none.
   case all
   case these([String])
@@ -129,6 +129,15 @@ public enum ApplicationID {
   /// Returns what is wrong with the id, in words that follow the field's name ("is empty"); `nil` if nothing is.
   public static func violation(in id: String) -> String? {
     Identifier.violation(in: id) ?? TokenUse.violation(inApplicationID: id)
+  }
+
+  /// The console's own. Only calls of the console in this process may be about it.
+  package static let console = "touchstone.console"
+
+  /// As `violation(in:)`, for a configuration, which cannot name the console's.
+  package static func violation(inSetting id: String) -> String? {
+    violation(in: id)
+      ?? (Identifier.areEqual(id, console) ? "cannot be \"\(console)\", which is the console's own" : nil)
   }
 }
 

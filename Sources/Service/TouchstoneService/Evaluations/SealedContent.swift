@@ -91,6 +91,7 @@ struct ContentSealer: Sendable {
   private enum Kind: UInt8 {
     case evaluation = 1
     case ticket
+    case console
   }
 
   init(_ sealer: Sealer, in lineage: Lineage) {
@@ -158,6 +159,23 @@ struct ContentSealer: Sendable {
     return SealedTicket(
       key: key, challenge: reader.readBytes(), profileID: reader.readString(),
       deviceID: reader.readString(), isConditional: reader.readInteger() == UInt8(1), holder: reader.readHolder())
+  }
+
+  func seal(_ content: [UInt8], _ key: ExpiringKey, as kind: ConsoleSeal, at time: UnixTime) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.write(key)
+    writer.write(content)
+    return sealer.seal(writer.bytes, context: Self.context(of: kind), at: time.seconds)
+  }
+
+  func open(_ sealed: [UInt8], as kind: ConsoleSeal) -> (key: ExpiringKey, content: [UInt8])? {
+    guard let bytes = sealer.open(sealed, context: Self.context(of: kind)) else { return nil }
+    var reader = ByteReader(bytes)
+    return (reader.readKey(), reader.readBytes())
+  }
+
+  private static func context(of kind: ConsoleSeal) -> [UInt8] {
+    context(.console, Caller(identity: ""), kind.rawValue)
   }
 
   /// Format version, kind, caller, application: authenticated, not stored.

@@ -170,11 +170,14 @@ extension EventDraft {
       EventDetail("reason", reason), statedReason.map(EventDetail.statedReason))
   }
 
-  /// An operator of the console signed in or out.
+  /// An operator of the console signed in or out, or changed the account.
   static func operatorEvent(
-    _ occasion: OperatorOccasion, _ caller: Caller, by peer: RPCPeer, time: UnixTime
+    _ occasion: OperatorOccasion, _ caller: Caller, by peer: RPCPeer, _ details: [(key: String, value: String)],
+    time: UnixTime
   ) -> EventDraft {
-    EventDraft(occasion.rawValue, applicationID: "", caller: caller, time: time, EventDetail("peer", peer.auditName))
+    EventDraft(
+      time: time, kind: occasion.rawValue, applicationID: "", caller: caller.identity,
+      details: ([("peer", peer.auditName)] + details).map { EventDetail(key: $0.0, value: $0.1) })
   }
 
   /// - Parameter details: those without a value are left out.
@@ -192,6 +195,7 @@ extension EventDraft {
 package enum OperatorOccasion: String, Sendable {
   case signedIn = "operator.signed_in"
   case signedOut = "operator.signed_out"
+  case changed = "operator.changed"
 }
 
 extension EventDetail {

@@ -120,6 +120,12 @@ struct ConfigurationErrorTests {
       "a collector's port", "traces: {endpoint: ‸\"collector:0\"}", "traces.endpoint must name the collector's port"),
     BadFile("a list of them", "http: ‸[127.0.0.1:1]", "http must be a text"),
     BadFile("a part of HTTP", "http: {‸private: 127.0.0.1:1}", "\"private\" is not a setting of http"),
+    BadFile(
+      "passkeys without a name", "‸console: {sign_in: passkey}",
+      "console.sign_in passkey needs console_url with a host's"),
+    BadFile(
+      "passkeys of an address", "console_url: http://127.0.0.1:1/console\n‸console: {sign_in: passkey}",
+      "console.sign_in passkey needs console_url with a host's"),
     BadFile("no part", "http: ‸{}", "http needs an address, or one under public or operators"),
     BadFile(
       "one for both parts", "http: {public: \"[::]:1\", operators: ‸\"[::]:1\"}",
