@@ -125,6 +125,9 @@ def signing_inputs():
     evaluation("a payment to a name with an emoji", policy="payment", payment={**COFFEE, "payee": "Café ☕\ufe0f"})
     evaluation("a payment with the longest texts", policy="payment", payment={**COFFEE, "payee": "P" * 256, "reference": "r" * 128})
 
+    name = b"\xed\xa0\xbd\xed\xb8\x80"
+    refused("an application's name with halves of a surrogate pair", "not-utf8", own_evaluation(), evaluation_input(application=name))
+
     # The bytes themselves
     login, pay = evaluation_input(), payment_input()
     shown = own_evaluation(shown=COFFEE)
@@ -483,6 +486,12 @@ def keys():
     wrong("SPKI with unused bits", der(0x30, der(0x30, *ec), der(3, b"\x01", point)), "not-a-key")
     wrong("SPKI of P-384", spki((EC, bytes.fromhex("06052b81040022")), b"\x04" + SEED.randbytes(96)), "other-curve")
     wrong("SPKI of secp256k1", spki((EC, bytes.fromhex("06052b8104000a")), b"\x04" + SEED.randbytes(64)), "other-curve")
+    wrong("SPKI of a curve that is described, and not named", spki((EC, der(0x30, integer(1))), point), "not-a-key")
+    wrong("SPKI of a point on no curve", spki((EC,), point), "not-a-key")
+    x = next(x for x in range(P) if pow(x**3 - 3 * x + B, (P - 1) // 2, P) != 1)
+    wrong("a compressed point beside the curve", b"\x02" + big(x), "not-on-curve")
+    wrong("SPKI with a compressed point beside the curve", spki(ec, b"\x03" + big(x)), "not-on-curve")
+    wrong("a compressed point whose coordinate is not less than p", b"\x02" + big(P), "not-on-curve")
     wrong("P-256 in PEM", pem("PUBLIC KEY", spki(ec, point)), "pem")
     wrong("RSA in PEM", pem("PUBLIC KEY", RSA_2048.spki), "pem")
     wrong("RSA in PEM of PKCS#1", pem("RSA PUBLIC KEY", rsa_pkcs1(RSA_2048.n)), "pem")
@@ -508,6 +517,7 @@ def keys():
         spki((RSA, NULL), der(0x30, der(2, b"\x00\x00" + big(n, 256)), integer(65537))),
         "not-a-key",
     )
+    wrong("RSA with an exponent of two zeros", spki((RSA, NULL), der(0x30, integer(n), der(2, b"\x00\x00"))), "not-a-key")
     wrong("RSA with a negative modulus", spki((RSA, NULL), der(0x30, der(2, big(n, 256)), integer(65537))), "not-a-key")
     wrong("RSA with a length in more digits than it needs", spki((RSA, NULL), b"\x30\x83\x00\x01\x0a" + rsa_pkcs1(n)[4:]), "not-a-key")
     wrong("RSA with a third number", spki((RSA, NULL), der(0x30, integer(n), integer(65537), integer(1))), "not-a-key")
@@ -573,6 +583,7 @@ def signatures():
     wrong("DER without its last byte", form, good[:-1])
     wrong("DER with a length in two bytes", form, b"\x30\x81" + bytes([len(good) - 2]) + good[2:])
     wrong("DER with a zero too many", form, der(0x30, der(2, b"\x00" + big(r)), integer(s)))
+    wrong("DER with two zeros for r", form, der(0x30, der(2, b"\x00\x00"), integer(s)))
     wrong("DER with a negative s", form, der(0x30, integer(r), der(2, b"\xff" + big(s)[1:])))
     wrong("DER with a third number", form, der(0x30, integer(r), integer(s), integer(1)))
     wrong("DER with s alone", form, der(0x30, integer(s)))
@@ -736,6 +747,7 @@ def postures():
     android("a model of 65 bytes", code="text-too-long", model="m" * 65)
     android("a model of 64 characters in 65 bytes", code="text-too-long", model="é" + "m" * 63)
     apple("a domain state of 257 bytes", code="domain-state-too-long", state=b64(b"d" * 257))
+    apple("a domain state of 257 bytes, locked out", code="domain-state-too-long", error=-8, state=b64(b"d" * 257))
     return cases
 
 
@@ -769,6 +781,9 @@ def errors():
         case("ios-la-error", f"LAError {code}: {name}", code, means, code=code)
     case("ios-la-error", "LAError -9, and the app closed the prompt itself", None, "cancel", code=-9, closed_by_app=True)
     case("ios-la-error", "no LAError", None, "success", code=0)
+    case("ios-la-error", "LAError 4711: not a negative one", 4711, "unavailable", code=4711)
+    case("ios-la-error", "LAError 13, which is Android's code of a button", 13, "unavailable", code=13, fallback_button=True)
+    case("ios-os-status", "OSStatus -9, which is an LAError of a closed prompt", -6, "unavailable", code=-9, closed_by_app=True)
     for code, name, send, means in [
         (0, "errSecSuccess", None, "success"),
         (-25300, "errSecItemNotFound", None, "key-gone"),
@@ -974,6 +989,9 @@ def next_steps():
     bind = {"notices": ["bind-again"]}
     submit("a success by the phone's passcode, the finger's key is dead", "done", "SUCCEEDED", by=OWNER, key_gone=True, **bind)
     submit("a success by a gesture, the finger's key is dead", "done", "SUCCEEDED", by=GESTURE, key_gone=True, **bind)
+    submit("a success with a denial, which is one of failures", "done", "SUCCEEDED", denial="BINDING_REVOKED")
+    submit("a cancel with a denial", "stay", "CANCELED", -2, denial="BINDING_REVOKED")
+    case("an outcome without its prefix", "submit", {"factor": FINGER, "outcome": "SUCCEEDED"}, "log-in")
     submit("a success, and every key is there", "done", "SUCCEEDED", by=OWNER, key_gone=False)
     submit("a wrong passcode, the finger's key is dead", "try-again", "TRY_AGAIN", -1, PASSCODE, [PASSCODE], key_gone=True, factor=PASSCODE)
     submit("a wrong finger", "try-again", "TRY_AGAIN", -1, then=[FINGER, OWNER], factor=FINGER)

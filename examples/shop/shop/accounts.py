@@ -102,14 +102,17 @@ def check_code(email, code):
 
 
 def set_password(account, password):
-    """Ends every session, and spends the code that `account` was checked with."""
-    spent = database().execute(
-        "UPDATE accounts SET password = ?, code = NULL WHERE profile_id = ? AND code = ?",
-        (password, account["profile_id"], account["code"]),
+    """Ends every session. The code that `account` was checked with serves until `spend_code`."""
+    is_set = database().execute(
+        "UPDATE accounts SET password = ? WHERE profile_id = ? AND code = ?", (password, account["profile_id"], account["code"])
     )
-    if not spent.rowcount:
+    if not is_set.rowcount:
         raise Refused("That code was used meanwhile.")
     database().execute("DELETE FROM sessions WHERE profile_id = ?", (account["profile_id"],))
+
+
+def spend_code(account):
+    database().execute("UPDATE accounts SET code = NULL WHERE profile_id = ?", (account["profile_id"],))
 
 
 def _check(email, is_right):

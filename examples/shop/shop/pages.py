@@ -107,8 +107,10 @@ def recover():
     """The person lost the password, and perhaps the phone: what logs in now is the new password alone."""
     password = accounts.hashed(request.form["password"])
     account = accounts.check_code(request.form["email"], request.form["code"])
-    # First, because the code still serves if Touchstone does not answer.
-    relay.revoke_all(account)
+    # First, so that no thief adds a device while the others are revoked.
     accounts.set_password(account, password)
+    relay.revoke_all(account)
+    # Last, because the code must still serve if Touchstone does not answer.
+    accounts.spend_code(account)
     accounts.log_in(account["profile_id"], "recovery")
     return redirect(url_for("pages.devices"))

@@ -97,7 +97,11 @@ def complete_binding(body):
     """Not another session's ticket: it may be another person's, or from before a recovery."""
     if not accounts.has_ticket(part(body, "ticket", str)):
         abort(403)
-    return passed("BindingService", "CompleteBinding", body)
+    status, answer = passed("BindingService", "CompleteBinding", body)
+    if status == 200 and not accounts.has_ticket(body["ticket"]):
+        revoke(answer["binding"], "account recovery")  # a recovery ended this session meanwhile
+        abort(403)
+    return status, answer
 
 
 def begin_evaluation(body):
@@ -169,8 +173,11 @@ def accepted_passkeys(_):
 
 def revoke_all(account):
     for binding in bindings_of(account):
-        revoked = {"bindingId": binding["bindingId"], "reason": "account recovery"}
-        touchstone().call("BindingService", "RevokeBinding", revoked)
+        revoke(binding, "account recovery")
+
+
+def revoke(binding, reason):
+    touchstone().call("BindingService", "RevokeBinding", {"bindingId": binding["bindingId"], "reason": reason})
 
 
 def bindings_of(person):

@@ -17,14 +17,20 @@ class Scripted(Touchstone):
     def __init__(self):
         self.is_down, self.called, self.languages = False, [], None
         self.profile = None
+        #: What happens while Touchstone answers, by method.
+        self.meanwhile = {}
 
     def post(self, service, method, body, languages=None):
         if self.is_down:
             return 503, {"code": "unavailable"}
         self.called.append((method, body))
+        if act := self.meanwhile.pop(method, None):
+            act()
         self.languages = languages
         answers = {
             "ListBindings": {"bindings": [{"bindingId": "b_1"}]},
+            "BeginBinding": {"ticket": "dA=="},
+            "CompleteBinding": {"binding": {"bindingId": "b_2"}},
             "BeginEvaluation": {"evaluation": "ZQ=="},
             "SubmitAttempt": {"outcome": "OUTCOME_SUCCEEDED", "profileId": self.profile, "token": "token"},
             "ConsumeToken": {"consumed": True, "claims": {"profileId": self.profile, "methods": ["hwk"]}},
@@ -51,18 +57,55 @@ def person(app, path):
     return client
 
 
-def test_a_code_still_serves_if_touchstone_did_not_answer(app, touchstone, capfd):
-    person(app, "/signup")
+@pytest.fixture
+def recovery(app, capfd):
+    """The owner of an account that was signed up, and the form that recovers it."""
     owner = app.test_client()
-    owner.post("/forgot", data={"email": EMAIL})
-    form = {"email": EMAIL, "code": re.search(r": (\d{8})", capfd.readouterr().err)[1], "password": NEW_PASSWORD}
+
+    def begin():
+        owner.post("/forgot", data={"email": EMAIL})
+        return owner, {"email": EMAIL, "code": re.search(r": (\d{8})", capfd.readouterr().err)[1], "password": NEW_PASSWORD}
+
+    return begin
+
+
+def test_a_code_still_serves_if_touchstone_did_not_answer(app, touchstone, recovery):
+    thief = person(app, "/signup")
+    owner, form = recovery()
     touchstone.is_down = True
     assert owner.post("/recover", data=form).status_code == 503
-    person(app, "/login")  # by the old password, because nothing has changed
     touchstone.is_down = False
+    assert thief.post("/touchstone/BeginBinding", json={}).status_code == 401, "the sessions have ended"
     assert owner.post("/recover", data=form).location == "/devices"
     assert touchstone.count("RevokeBinding") == 1
     assert owner.post("/recover", data=form).location == "/forgot", "a code serves once"
+
+
+def test_no_device_is_added_while_a_recovery_revokes_the_others(app, touchstone, recovery):
+    thief = person(app, "/signup")
+    owner, form = recovery()
+    answers = []
+
+    def add_device():
+        with app.test_client() as again:
+            login = again.post("/login", data={"email": EMAIL, "password": PASSWORD})
+            answers.append(login.location)
+        answers.extend(thief.post(f"/touchstone/{method}", json={"ticket": "dA=="}).status_code for method in ("BeginBinding", "CompleteBinding"))
+
+    thief.post("/touchstone/BeginBinding", json={})
+    touchstone.meanwhile["RevokeBinding"] = add_device
+    assert owner.post("/recover", data=form).location == "/devices"
+    assert answers == ["/login", 401, 403]
+    assert touchstone.count("CompleteBinding") == 0
+
+
+def test_a_device_that_is_added_as_a_recovery_ends_is_revoked(app, touchstone, recovery):
+    thief = person(app, "/signup")
+    owner, form = recovery()
+    thief.post("/touchstone/BeginBinding", json={})
+    touchstone.meanwhile["CompleteBinding"] = lambda: owner.post("/recover", data=form)
+    assert thief.post("/touchstone/CompleteBinding", json={"ticket": "dA=="}).status_code == 403
+    assert [body["bindingId"] for method, body in touchstone.called if method == "RevokeBinding"] == ["b_1", "b_2"]
 
 
 def test_an_order_is_paid_once(app, touchstone):

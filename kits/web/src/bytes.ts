@@ -61,9 +61,9 @@ export function areEqual(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 const turning = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
-/** Those that turn the text as well are tested first. */
+/** Those that turn the text as well are tested first. With "u", the last range is halves of surrogate pairs alone. */
 const hidden =
-  /[\0-\x1f\x7f-\x9f\xad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2028-\u202e\u2060-\u2064\u206a-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb]/;
+  /[\0-\x1f\x7f-\x9f\xad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2028-\u202e\u2060-\u2064\u206a-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff]/u;
 
 /** Returns why a person would not see a text as it is. */
 export function textFault(text: string): "text-reorders" | "text-hidden" | undefined {
@@ -72,5 +72,5 @@ export function textFault(text: string): "text-reorders" | "text-hidden" | undef
 
 /** Returns the text if a person may be shown it: it has 1 to `most` bytes, and all of them are seen. Otherwise an empty text. */
 export function legible(text: unknown, most: number): string {
-  return typeof text === "string" && utf8(text).length <= most && !textFault(text) ? text : "";
+  return typeof text === "string" && !textFault(text) && utf8(text).length <= most ? text : "";
 }

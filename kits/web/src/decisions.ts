@@ -63,14 +63,14 @@ function stepAt(at: string, answer: Answer): [string, string?] {
     if (means === "key-gone" || (means === "retry" && answer.again)) return ["bind-again", usable];
     return means === "retry" ? ["try-again", factor] : [stepOf(means)];
   }
-  if (denial) return [stepOf(denial.reason)];
-  if (at === "begin") return usable ? ["prompt", usable] : [hasChanged && !all.length ? "bind-again" : "log-in"];
-  switch (outcome?.replace("OUTCOME_", "")) {
+  if (at === "begin") return denial ? [stepOf(denial.reason)] : usable ? ["prompt", usable] : [hasChanged && !all.length ? "bind-again" : "log-in"];
+  switch (outcome?.split(/^OUTCOME_/)[1]) {
     case "SUCCEEDED": return ["done"];
     case "TRY_AGAIN": return ["try-again", factor];
     case "CANCELED": return ["stay"];
     case "INVALID_CONTEXT": return ["begin-again"];
     case "FAILED":
+      if (denial) return [stepOf(denial.reason)];
       if (la_error === -5 || la_error === -7) return ["open-settings", usable];
       return useOr(la_error === -1 ? "begin-again" : la_error === -6 ? "open-settings" : "log-in");
     case "FALLBACK": return useOr("log-in");

@@ -131,12 +131,13 @@ export class DeviceKeys {
   private async prove(): Promise<Result> {
     const { open, device } = this;
     if (!open) return { step: "begin-again" };
+    const { factor } = device;
     try {
-      return await this.submit({ key: { factor: device.factor, ...(await signed(device, open.bytes, open.reason)) } });
+      return await this.submit({ key: { factor, ...(await signed(device, open.bytes, open.reason)) } }, factor, open);
     } catch (error) {
       if (!(error instanceof PromptError)) throw error;
-      if (error.send !== null) return this.submit({ report: { laError: error.send } });
-      const next = nextStep("prompt", { ...open, means: error.means, factor: device.factor });
+      if (error.send !== null) return this.submit({ report: { laError: error.send } }, factor, open);
+      const next = nextStep("prompt", { ...open, means: error.means, factor });
       open.again = true;
       open.key_gone = next.step === "bind-again";
       if (open.key_gone) await this.forget();
@@ -144,13 +145,14 @@ export class DeviceKeys {
     }
   }
 
-  private async submit(attempt: object, factor: string = this.device.factor): Promise<Result> {
-    const { open, device, app } = this;
+  /** `open`: the evaluation of the attempt. The app may have begun another one while the person was prompted. */
+  private async submit(attempt: object, factor: string, open = this.open): Promise<Result> {
+    const { device, app } = this;
     if (!open) return { step: "begin-again" };
     const request = { evaluation: open.id, posture: await device.posture(), ...attempt };
     const answer: Completed = normal(await app.backend.submitAttempt(request));
     const next = await this.next("submit", { ...answer, factor, key_gone: open.key_gone });
-    if (/^(done|begin-again|bind-again)$/.test(next.step)) this.open = undefined;
+    if (open === this.open && /^(done|begin|bind)/.test(next.step)) this.open = undefined;
     return { ...next, answer };
   }
 

@@ -13,7 +13,7 @@ const numberOf = (bytes: Uint8Array) => bytes.reduce((sum, byte) => (sum << 8n) 
 const join = (...parts: Uint8Array[]) => Uint8Array.from(parts.flatMap((part) => Array.from(part)));
 const startsWith = (bytes: Uint8Array, start: Uint8Array) => areEqual(bytes.subarray(0, start.length), start);
 
-const [sequence, integer, bitString] = [0x30, 2, 3];
+const [sequence, integer, bitString, objectIdentifier] = [0x30, 2, 3, 6];
 const ecKey = fromHex("06072a8648ce3d0201");
 const p256 = join(ecKey, fromHex("06082a8648ce3d030107"));
 const rsaKey = fromHex("06092a864886f70d0101010500"); // rsaEncryption, NULL
@@ -45,7 +45,7 @@ function contents(bytes: Uint8Array, tags: number[], code: string): Uint8Array[]
 /** The two numbers of a sequence, which has nothing else. */
 function twoNumbers(bytes: Uint8Array, code: string): Uint8Array[] {
   const numbers = contents(contents(bytes, [sequence], code)[0], [integer, integer], code);
-  const digits = numbers.map((number) => number.subarray(Math.max(0, Math.min(number.findIndex((byte) => byte > 0), number.length - 1))));
+  const digits = numbers.map((number) => number.subarray(number.findIndex((byte) => byte > 0)));
   if (!digits.every((number) => number.length) || !areEqual(der(sequence, ...digits.map(derInteger)), bytes)) refuse(code);
   return digits;
 }
@@ -54,11 +54,20 @@ const P = 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n;
 const B = 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn;
 
 function pointOf(bytes: Uint8Array, form: "x963" | "spki"): PublicKey {
-  if (bytes.length === 33 && (bytes[0] === 2 || bytes[0] === 3)) return { algorithm: "P256", form: `${form}-compressed` };
-  if (bytes.length !== 65 || bytes[0] !== 4) refuse("not-a-key");
-  const [x, y] = [numberOf(bytes.subarray(1, 33)), numberOf(bytes.subarray(33))];
-  if (x >= P || y >= P || (y * y - x * x * x + 3n * x - B) % P) refuse("not-on-curve");
-  return { algorithm: "P256", form, x963: bytes };
+  const isCompressed = bytes.length === 33 && (bytes[0] === 2 || bytes[0] === 3);
+  if (!isCompressed && (bytes.length !== 65 || bytes[0] !== 4)) refuse("not-a-key");
+  const x = numberOf(bytes.subarray(1, 33));
+  const square = (x * x * x - 3n * x + B) % P;
+  const y = isCompressed ? rootOf(square) : numberOf(bytes.subarray(33));
+  if (x >= P || y >= P || (y * y - square) % P) refuse("not-on-curve");
+  return isCompressed ? { algorithm: "P256", form: `${form}-compressed` } : { algorithm: "P256", form, x963: bytes };
+}
+
+/** The root modulo P, if the number has one: its power of (P + 1) / 4. */
+function rootOf(square: bigint): bigint {
+  let root = 1n;
+  for (const bit of ((P + 1n) / 4n).toString(2)) root = (root * root * (bit === "1" ? square : 1n)) % P;
+  return root;
 }
 
 function rsaOf(key: Uint8Array, form: "spki" | "pkcs1"): PublicKey {
@@ -83,7 +92,7 @@ export function readKey(bytes: Uint8Array): PublicKey {
   const key = bits.subarray(1);
   if (!areEqual(spkiOf(algorithm, key), bytes)) refuse("not-a-key");
   if (areEqual(algorithm, p256)) return pointOf(key, "spki");
-  if (startsWith(algorithm, ecKey)) refuse("other-curve");
+  if (startsWith(algorithm, ecKey) && algorithm[ecKey.length] === objectIdentifier) refuse("other-curve");
   return areEqual(algorithm, rsaKey) ? rsaOf(key, "spki") : refuse("not-a-key");
 }
 

@@ -70,9 +70,10 @@ const errors: Record<string, Record<string, number | string>> = {
 /** Returns the meaning of a platform's error, and the LAError to report for it (null: none). */
 export function errorOf(error: PlatformError): { send: number | null; means: string } {
   const { platform, code, callback, exception, closed_by_app, fallback_button } = error;
-  if (closed_by_app && code === (platform === "android-prompt" ? 5 : -9)) return { send: null, means: "cancel" };
+  const isPrompt = platform === "android-prompt";
+  if (closed_by_app && (isPrompt ? code === 5 : platform === "ios-la-error" && code === -9)) return { send: null, means: "cancel" };
   let send = platform === "ios-la-error" ? code : errors[platform]?.[code ?? callback ?? exception ?? ""];
-  if (fallback_button && code === 13) send = -3;
+  if (fallback_button && isPrompt && code === 13) send = -3;
   send ??= -6;
   return typeof send === "string" ? { send: null, means: send } : { send: send || null, means: meanings[-send] ?? "unavailable" };
 }

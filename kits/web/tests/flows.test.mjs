@@ -78,7 +78,7 @@ test("an app names its policies, and signs under no other one", async () => {
 test("a login's prompt shows the service's reason if all of it can be seen, a payment's what is signed", async () => {
   const { service, phone, keys } = await bound();
   for (const [reason, shown] of [
-    ["Log in to the shop", "Log in to the shop"], ["", "shop"], ["Log\u202e in", "shop"], ["Log\nin", "shop"], ["x".repeat(513), "shop"], [7, "shop"],
+    ["Log in to the shop", "Log in to the shop"], ["", "shop"], ["Log\u202e in", "shop"], ["Log\nin", "shop"], ["x".repeat(513), "shop"], [7, "shop"], ["Log in \ud83d", "shop"],
   ]) {
     service.lies.evaluation = () => ({ reason });
     assert.equal((await keys.login()).step, "done");
@@ -129,6 +129,30 @@ test("another language is not shown", async () => {
   service.answers = [{ ...wrong, message: { locale: "en", text: "Try again." } }, { ...wrong, message: { locale: "zh-Hans", text: "请重试。" } }];
   assert.deepEqual([(await keys.login()).message, (await keys.retry()).message], [undefined, "请重试。"]);
   assert.equal((await keys.retry()).step, "done");
+});
+
+test("a login succeeds whatever the text beside it", async () => {
+  const { service, keys } = await bound();
+  service.answers = [{ outcome: "OUTCOME_SUCCEEDED", message: { locale: "en", text: "half of a pair: \ud83d" } }];
+  const { step, message } = await keys.login();
+  assert.deepEqual([step, message], ["done", undefined]);
+});
+
+test("a signature goes to the evaluation that it was made for, though the app began another one meanwhile", async () => {
+  const { service, phone, keys } = await bound();
+  const sign = phone.sign.bind(phone);
+  service.lies.evaluation = () => ({ evaluation: `ZXZhbA${service.named("beginEvaluation").length}` });
+  let second;
+  phone.sign = async (...prompt) => {
+    phone.sign = sign;
+    second = await keys.pay(coffee); // a second tap while the first prompt stands
+    return sign(...prompt);
+  };
+  service.answers = [{ outcome: "OUTCOME_TRY_AGAIN" }, { outcome: "OUTCOME_SUCCEEDED" }];
+  const first = await keys.login();
+  assert.deepEqual([second.step, first.step], ["try-again", "done"]);
+  assert.deepEqual(service.named("submitAttempt").map(({ evaluation }) => evaluation), ["ZXZhbA2", "ZXZhbA1"]);
+  assert.equal((await keys.retry()).step, "done", "the evaluation of the second tap is still open");
 });
 
 test("a key that dies between begin and sign means to bind again", async () => {

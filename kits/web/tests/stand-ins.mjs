@@ -65,7 +65,7 @@ export class Service {
       "touchstone evaluation v1", content.challenge, content.application, content.binding, content.policy, [number], paid);
     this.evaluation = { input, binding_id };
     return {
-      evaluation: "ZXZhbHVhdGlvbg", signingInput: base64url(input), factors: content.factors ?? ["FACTOR_BIOMETRY", "FACTOR_DEVICE_OWNER", "FACTOR_PASSCODE"],
+      evaluation: content.evaluation ?? "ZXZhbHVhdGlvbg", signingInput: base64url(input), factors: content.factors ?? ["FACTOR_BIOMETRY", "FACTOR_DEVICE_OWNER", "FACTOR_PASSCODE"],
       expiresAt: content.expires_at ?? new Date(Date.now() + 120_000).toISOString(), presentation: { localizedReason: content.reason ?? "Log in" },
       ...(binding_id ? {} : { passkeyOptions: JSON.stringify({ rpId: "localhost", challenge: base64url(this.digest(input)), allowCredentials: [], ...content.options }) }),
     };

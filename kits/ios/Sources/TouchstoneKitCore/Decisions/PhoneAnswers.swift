@@ -113,13 +113,13 @@ public struct Posture: Codable, Hashable, Sendable {
   ///   - biometricsError: of `canEvaluatePolicy(.deviceOwnerAuthenticationWithBiometrics)`; `nil`: none.
   ///   - deviceOwnerError: of `canEvaluatePolicy(.deviceOwnerAuthentication)`.
   public mutating func read(type: Int, biometricsError: Int?, deviceOwnerError: Int?, domainState: Data?) throws {
+    guard (domainState ?? Data()).count <= 256 else { throw Refusal("domain-state-too-long") }
     biometryType = [0: 1, 1: 2, 2: 3, 4: 4][type] ?? 0
     biometryAvailable = [nil, -5, -7, -8].contains(biometricsError)
     biometryEnrolled = [nil, -8].contains(biometricsError)
     biometryLockedOut = biometricsError == -8
     passcodeSet = biometricsError != -5 && deviceOwnerError != -5
     self.domainState = biometryLockedOut ? Data() : domainState ?? Data()
-    guard self.domainState.count <= 256 else { throw Refusal("domain-state-too-long") }
   }
 
   /// Takes over what Android answered.
@@ -188,6 +188,6 @@ extension Evaluation {
   public static func lifetime(until expiry: Double, at phoneTime: Double) -> Double {
     // A service's own setting is at most ten minutes. Otherwise the clock is off, and the default holds.
     let seconds = expiry - phoneTime
-    return seconds > 0 && seconds <= 600 ? seconds : 120
+    return (1...600).contains(seconds) ? seconds : 120
   }
 }

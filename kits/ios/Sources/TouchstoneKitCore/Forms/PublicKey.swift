@@ -51,14 +51,14 @@ public struct PublicKey: Hashable, Sendable {
 
   private init(point: [UInt8], _ whole: Form, _ compressed: Form) throws {
     (bits, spki) = (nil, nil)
-    if point.count == 33, point[0] == 2 || point[0] == 3 {
-      (form, x963) = (compressed, nil)
-      return
+    let isCompressed = point.count == 33 && (point[0] == 2 || point[0] == 3)
+    guard isCompressed || point.count == 65 && point[0] == 4 else { throw Refusal("not-a-key") }
+    guard let x = P256Number(point[1...32]) else { throw Refusal("not-on-curve") }
+    let square = x * x * x - (x + x + x) + .b
+    guard let y = isCompressed ? square.root : P256Number(point[33...64]), y * y == square else {
+      throw Refusal("not-on-curve")
     }
-    guard point.count == 65, point[0] == 4 else { throw Refusal("not-a-key") }
-    let (x, y) = (P256Number(point[1...32]), P256Number(point[33...64]))
-    guard let x, let y, y * y == x * x * x - (x + x + x) + .b else { throw Refusal("not-on-curve") }
-    (form, x963) = (whole, Data(point))
+    (form, x963) = isCompressed ? (compressed, nil) : (whole, Data(point))
   }
 
   private init(rsa key: [UInt8], _ form: Form) throws {
@@ -188,6 +188,13 @@ private struct P256Number: Equatable {
     (0..<256).reversed().reduce(Self(words: [0, 0, 0, 0])) { product, bit in
       let doubled = product + product
       return right.words[bit / 64] >> (bit % 64) & 1 == 1 ? doubled + left : doubled
+    }
+  }
+
+  /// A root, if the number has one: its power of (p + 1) / 4, which is 2²⁵⁴ - 2²²² + 2¹⁹⁰ + 2⁹⁴.
+  var root: Self {
+    (0..<254).reversed().reduce(Self(words: [1, 0, 0, 0])) { power, bit in
+      bit >= 222 || bit == 190 || bit == 94 ? power * power * self : power * power
     }
   }
 

@@ -1,6 +1,8 @@
 package touchstone.kit;
 
 import java.util.List;
+import java.util.Objects;
+import java.util.stream.Collectors;
 
 /**
  * An answer of the service, to any call, as the app's backend relays it: fields that the call does not have stay as
@@ -36,4 +38,33 @@ public final class Answer {
   public String token = "";
   /** {@code binding.binding_id} of CompleteBinding. */
   public String bindingId = "";
+
+  /** Takes a null, which a JSON library leaves for null, as a field that is absent. */
+  Answer withoutNulls() {
+    handle = handle == null ? new byte[0] : handle;
+    signingInput = signingInput == null ? new byte[0] : signingInput;
+    denial = text(denial);
+    domainState = text(domainState);
+    factors = texts(factors);
+    nextFactors = texts(nextFactors);
+    advisories = texts(advisories);
+    localizedReason = text(localizedReason);
+    fallbackTitle = text(fallbackTitle);
+    cancelTitle = text(cancelTitle);
+    outcome = text(outcome);
+    messageLocale = text(messageLocale);
+    messageText = text(messageText);
+    profileId = text(profileId);
+    token = text(token);
+    bindingId = text(bindingId);
+    return this;
+  }
+
+  private static String text(String text) {
+    return Objects.toString(text, "");
+  }
+
+  private static List<String> texts(List<String> texts) {
+    return texts == null ? List.of() : texts.stream().filter(Objects::nonNull).collect(Collectors.toUnmodifiableList());
+  }
 }

@@ -7,6 +7,7 @@ import java.util.Arrays;
 final class Der {
   static final int INTEGER = 0x02;
   static final int BIT_STRING = 0x03;
+  static final int OBJECT_IDENTIFIER = 0x06;
   static final int SEQUENCE = 0x30;
 
   private final byte[] bytes;

@@ -87,7 +87,7 @@ public final class NextStep {
 
   private static NextStep afterOutcome(Answer answer, String factor) {
     int error = answer.laError;
-    switch (answer.outcome.replace("OUTCOME_", "")) {
+    switch (answer.outcome.startsWith("OUTCOME_") ? answer.outcome.substring(8) : "") {
       case "SUCCEEDED": return new NextStep("done", null);
       case "TRY_AGAIN": return new NextStep("try-again", factor);
       case "CANCELED": return new NextStep("stay", null);

@@ -53,7 +53,8 @@ public final class PhoneKey {
     if (Arrays.equals(kind, RSA)) {
       return ofRSA(inner, "spki");
     }
-    outer.require(Arrays.equals(Arrays.copyOf(kind, EC.length), EC));
+    boolean isNamedCurve = kind.length > EC.length && kind[EC.length] == Der.OBJECT_IDENTIFIER;
+    outer.require(isNamedCurve && Arrays.equals(Arrays.copyOf(kind, EC.length), EC));
     KitException.require(Arrays.equals(kind, P256), "other-curve");
     outer.require(isPoint(inner));
     return ofPoint(inner, "spki");

@@ -28,7 +28,7 @@ public final class PlatformError {
   public final String means;
 
   private PlatformError(String answer) {
-    boolean isReported = answer.matches("-\\d+");
+    boolean isReported = answer.matches("-?\\d+");
     send = isReported ? Integer.valueOf(answer) : null;
     means = isReported ? MEANINGS.getOrDefault("LAError " + answer, "unavailable") : answer;
   }

@@ -8,7 +8,7 @@ final class Texts {
   private static final Pattern REORDERS = Pattern.compile("[\\u061C\\u200E\\u200F\\u202A-\\u202E\\u2066-\\u2069]");
   private static final Pattern HIDDEN = Pattern.compile(
       "[\\x00-\\x1F\\x7F-\\x9F\\u00AD\\u034F\\u115F\\u1160\\u17B4\\u17B5\\u180E\\u200B\\u2028\\u2029\\u2060-\\u2064"
-          + "\\u206A-\\u206F\\u2800\\u3164\\uFEFF\\uFFA0\\uFFF9-\\uFFFB]");
+          + "\\u206A-\\u206F\\u2800\\u3164\\uFEFF\\uFFA0\\uFFF9-\\uFFFB\\p{Cs}]");
 
   private Texts() {}
 

@@ -85,7 +85,7 @@ public final class TouchID {
     return answered(() -> {
       // Whether biometrics are still locked, the prompts will show: Android's lock may have ended long ago.
       phone.put("locked", null);
-      Answer ticket = backend.beginBinding(device(), posture());
+      Answer ticket = backend.beginBinding(device(), posture()).withoutNulls();
       if (!ticket.denial.isEmpty()) {
         return NextStep.afterBegin(ticket, languages);
       }
@@ -118,7 +118,7 @@ public final class TouchID {
       key.certificateChain = made.certificates;
       bound.add(key);
     }
-    Answer answer = backend.completeBinding(ticket.handle, bound, posture(), replaceExisting);
+    Answer answer = backend.completeBinding(ticket.handle, bound, posture(), replaceExisting).withoutNulls();
     KitException.require(!answer.bindingId.isEmpty(), "no-binding");
     phone.put("keys", set);
     phone.put("profile", profile);
@@ -154,7 +154,7 @@ public final class TouchID {
       if (kept == null) {
         return new NextStep("bind-again", null);
       }
-      Answer begun = backend.beginEvaluation(policy, kept.bindingId, posture(), transaction);
+      Answer begun = backend.beginEvaluation(policy, kept.bindingId, posture(), transaction).withoutNulls();
       NextStep next = NextStep.afterBegin(begun, languages);
       if (!next.step.equals("prompt")) {
         return next;
@@ -270,7 +270,7 @@ public final class TouchID {
     if (open == null) {
       return new NextStep("begin-again", null);
     }
-    Answer answer = backend.submitAttempt(open.handle, proof, posture());
+    Answer answer = backend.submitAttempt(open.handle, proof, posture()).withoutNulls();
     if (answer.outcome.equals("OUTCOME_SUCCEEDED")) {
       // Without a key for its passcode, a phone has no prompt whose success would say that its own lockout is over.
       phone.put("locked", null);

@@ -3,8 +3,10 @@ package touchstone.kit;
 import static touchstone.kit.Runner.check;
 
 import java.io.IOException;
+import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -198,7 +200,7 @@ final class TouchIDTest {
 
   void testALoginsPromptShowsTheServicesTextsIfAllOfThemCanBeSeen() throws IOException {
     enable();
-    for (String text : List.of("", "Log\u202e in", "Log\nin", "x".repeat(513))) {
+    for (String text : Arrays.asList("", "Log\u202e in", "Log\nin", "x".repeat(513), "Log in \ud83d", null)) {
       backend.begun.localizedReason = text;
       backend.begun.fallbackTitle = text;
       backend.begun.cancelTitle = text;
@@ -206,6 +208,35 @@ final class TouchIDTest {
       Phone.Request request = phone.shown.get(phone.shown.size() - 1);
       check("shop Cancel", request.title + " " + request.button, text);
     }
+  }
+
+  /** A JSON library leaves null for null. */
+  void testANullOfTheBackendIsAFieldThatIsAbsent() throws IOException, IllegalAccessException {
+    enable();
+    Answer answer = answerOfNulls();
+    answer.outcome = "OUTCOME_FALLBACK";
+    answer.nextFactors = Arrays.asList(null, "FACTOR_PASSCODE");
+    backend.answers.add(answer);
+    backend.begun = answerOfNulls();
+    backend.begun.factors = Arrays.asList(null, FINGER);
+    NextStep next = touchID.login();
+    check("use-factor FACTOR_PASSCODE null", next.step + " " + next.factor + " " + next.message, "login");
+    backend.answers.add(answerOfNulls());
+    check("log-in", touchID.login().step, "an answer without an outcome");
+    backend.begun.factors = null;
+    check("log-in", touchID.login().step, "no factors");
+    backend.bindingId = null;
+    check("no-binding", touchID.enable("anna", "Set up").refusal.getCode(), "enable");
+  }
+
+  private static Answer answerOfNulls() throws IllegalAccessException {
+    Answer answer = new Answer();
+    for (Field field : Answer.class.getFields()) {
+      if (!field.getType().isPrimitive()) {
+        field.set(answer, null);
+      }
+    }
+    return answer;
   }
 
   void testATicketOfAnotherPersonBindsNothing() throws IOException {
