@@ -233,6 +233,15 @@ def test_an_answer_serves_one_browser_and_once(served, url, provider):
     assert SESSION not in thief.cookies
 
 
+def test_a_flood_of_codes_is_not_passed_on(served, url, provider):
+    mark = Mark(new_caller(served))
+    visitor = Visitor(url)
+    statuses = [sign_in(visitor, provider, code="made up").status for _ in range(25)]
+    assert statuses == [403] * 20 + [429] * 5
+    assert provider.requests.count("/token") == 20
+    assert mark.refusals("OPERATOR_LOCKED", 5)
+
+
 def test_another_site_begins_no_sign_in(url, provider):
     answer = Visitor(url).send(BEGIN, headers=FROM_ELSEWHERE)
     assert answer.status == 200 and "location" not in answer.headers

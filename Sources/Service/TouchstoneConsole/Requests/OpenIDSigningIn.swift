@@ -91,6 +91,10 @@ extension Console {
       service.refuseOperator(.operatorProviderRefused, nil, by: peer(of: request))
       return await signInPage(request, to: ConsolePath.home, .providerForgotten, .forbidden)
     }
+    // As a guess at a password: strangers cannot have this process call the provider without end.
+    let attempt = SignInGuard.Attempt(
+      name: SignInGuard.key(of: pending.state), isKnown: false, browser: nil, address: request.client)
+    if let refusal = await admit(attempt, nil, request, to: pending.page) { return refusal }
     do throws(OpenIDProvider.Failure) {
       // RFC 9207: an answer of another provider.
       guard fields["iss"].map({ $0.utf8.elementsEqual(provider.settings.issuer.utf8) }) ?? true,
@@ -98,8 +102,10 @@ extension Console {
       else { throw OpenIDProvider.Failure(reason: "the provider gives no code", isRefusal: true) }
       let token = try await provider.redeem(
         code: code, verifier: pending.verifier, redirect: redirectURL, nonce: pending.nonce, at: clock().seconds)
+      self.state.withLock { $0.signIns.succeeded(attempt) }
       return await accept(token, provider.settings, key, request, to: pending.page)
     } catch {
+      if !error.isRefusal { self.state.withLock { $0.signIns.withdrawn(attempt, at: .now()) } }
       return await failed(error, request, to: pending.page)
     }
   }

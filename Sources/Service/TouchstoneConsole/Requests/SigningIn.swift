@@ -87,8 +87,8 @@ extension Console {
     }
   }
 
-  /// Counts an attempt at a password; `nil`: it may be verified.
-  private func admit(
+  /// Counts an attempt at a password or with a provider's code; `nil`: it may be verified.
+  func admit(
     _ attempt: SignInGuard.Attempt, _ name: String?, _ request: HTTPRequest, to page: String
   ) async -> HTTPResponse? {
     switch state.withLock({ $0.signIns.attempt(attempt, at: .now()) }) {
