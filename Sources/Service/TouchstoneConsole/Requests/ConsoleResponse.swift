@@ -31,6 +31,15 @@ enum ConsoleResponse {
     HTTPResponse(.seeOther, fields: protection + [("Location", path), ("Cache-Control", "no-store")])
   }
 
+  /// - Parameter name: under which the browser keeps it, instead of showing it.
+  static func file(_ name: String, lines: [String]) -> HTTPResponse {
+    HTTPResponse(
+      fields: protection + [
+        ("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store"),
+        ("Content-Disposition", "attachment; filename=\"\(name)\""),
+      ], body: Array(lines.map { $0 + "\r\n" }.joined().utf8))
+  }
+
   static func style(_ css: [UInt8]) -> HTTPResponse {
     HTTPResponse(
       fields: protection + [("Content-Type", "text/css; charset=utf-8"), ("Cache-Control", "no-cache")], body: css)
