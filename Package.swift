@@ -118,7 +118,7 @@ let package = Package(
       exclude: ["Roots/README.md"],
       resources: [.embedInCode("Roots")],
       swiftSettings: settings),
-    library("Core", "SettingFiles", ["CYAML"]),
+    library("Core", "SettingFiles", ["CYAML", "Encodings"]),
     // The table of what is counted, the numbers, and their text for Prometheus.
     library("Core", "TouchstoneMetrics"),
     // Traces as values: ids, sampling, what waits for the collector, and the message that it takes.
@@ -240,7 +240,6 @@ let package = Package(
       ]),
     tests("Core", "TouchstoneCrypto", ["Encodings", "TestSupport", crypto]),
     tests("Core", "TouchstoneAttestation", ["TestSupport", crypto]),
-    tests("Core", "SettingFiles"),
     tests("Core", "TouchstoneMetrics"),
     tests("Core", "TouchstoneTraces"),
     tests("Core", "FilePermissions", ["TestSupport", "CExtendedAttributes"]),

@@ -1,12 +1,14 @@
 """`touchstone admin`: what support and operators do from a terminal."""
 
 import contextlib
+import csv
 import functools
 import json
 import re
 import select
 import subprocess
 import unicodedata
+from datetime import timedelta
 from pathlib import Path
 
 import grpc
@@ -133,6 +135,48 @@ def test_settings_are_shown_and_changed(server, caller, application, person):
         wrong = admin(server, *switch, *arguments)
         assert (wrong.returncode, complaint in wrong.stderr) == (USAGE, True), arguments
     assert caller.get_settings(person) == settings
+
+
+# Finding
+
+
+def test_a_person_is_found_by_what_they_read_out(server, caller, application, phone, person):
+    found = {"profileId": person, "bindingId": phone.binding.binding_id}
+    for text, by, binding in [
+        (person, "profile", "-"),
+        (phone.binding.binding_id, "binding", found["bindingId"]),
+        (f"  {phone.device_id}\n", "device", found["bindingId"]),
+    ]:
+        (row,) = lines_of(done(server, "profile", "find", application, text))
+        assert row == {"PROFILE": person, "FOUND BY": by, "BINDING": binding}
+    found["foundBy"] = "FOUND_BY_DEVICE_ID"
+    assert as_json(server, "profile", "find", application, phone.device_id) == [found]
+    assert [event.profile_id for event in caller.events() if event.kind == "profile.searched"] == [person] * 4
+
+
+def test_profiles_are_listed_by_the_beginning_of_their_ids(server, caller, application):
+    name = new_profile_id()
+    for number in range(21):
+        caller.set_secret(f"{name}-{number:02}", passcode("2468"))
+    ended = admin(server, "profile", "find", application, name, "--prefix")
+    assert [row["PROFILE"] for row in lines_of(ended.stdout)] == [f"{name}-{number:02}" for number in range(20)]
+    assert (ended.returncode, "more ids begin so" in ended.stderr) == (0, True)
+    assert len(as_json(server, "profile", "find", application, f"{name}-1", "--prefix")) == 10
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "code", "words"),
+    [
+        ("nobody", [], NOT_FOUND, "nothing is found by nobody in application"),
+        ("nobody", ["--prefix"], NOT_FOUND, "nothing is found by nobody in application"),
+        ("a", ["--prefix"], USAGE, "text must be at least 3 characters for a prefix, is 1"),
+        (" ", [], USAGE, "text is empty"),
+        ("x" * 10_000, [], USAGE, "text is longer than 2048 bytes"),
+    ],
+)
+def test_what_finds_nobody_is_told(server, application, text, options, code, words):
+    ended = admin(server, "profile", "find", application, text, *options)
+    assert (ended.returncode, ended.stdout, words in ended.stderr) == (code, "", True), ended
 
 
 # Locks
@@ -310,6 +354,92 @@ def test_events_are_listed_with_filters(server, caller, application, phone):
         rf"binding={phone.binding.binding_id}  caller=local  .*factor=biometry.*\n",
         line,
     )
+
+
+def test_events_are_listed_by_time_device_binding_caller_and_reason(server, caller, application, phone):
+    other = Phone()
+    caller.bind(other)
+    caller.fail(phone, 5)
+    events = [MessageToDict(event) for event in caller.events()]
+
+    def listed(*options):
+        return as_json(server, "events", application, *options)
+
+    assert listed("--since", "1h") == listed("--since", "1h", "--until", "2999-01-01") == events
+    assert listed("--until", "1h") == listed("--since", "2999-01-01T00:00:00+01:00") == []
+    assert listed("--device", other.device_id) == listed("--binding", other.binding.binding_id)
+    assert [event["kind"] for event in listed("--device", other.device_id)] == ["binding.created"]
+    assert len(listed("--reason", "SIGNATURE_INVALID")) == 5
+    assert listed("--reason", "SIGNATURE_INVALID", "--caller", "local", "--last", "1") == events[-1:]
+    assert listed("--caller", "operator:anna") == []
+
+
+def test_a_time_without_a_zone_is_that_of_the_machine(server, caller, application, phone):
+    created = phone.binding.created_at.ToDatetime()
+
+    def count(zone, since, *options):
+        arguments = ["admin", "events", application, "--since", since, "--target", server.address, "--json", *options]
+        ended = run(*arguments, environment={"TZ": zone})
+        assert ended.returncode == 0, ended.stderr
+        return len(ended.stdout.splitlines())
+
+    local = (created - timedelta(hours=5)).strftime("%Y-%m-%d %H:%M")
+    later = (created + timedelta(minutes=2)).strftime("%Y-%m-%d %H:%M")
+    assert count("EST5", local) == count("EST5", f"{created:%Y-%m-%d %H:%M}", "--utc") == 1
+    assert count("EST5", later, "--utc") == count("UTC", later) == 0
+
+
+def test_events_are_counted(server, caller, application, phone):
+    caller.bind(other := Phone())
+    caller.fail(phone, 5)
+    person = phone.binding.profile_id
+    rows = lines_of(done(server, "events", application, "--count-by", "profile"))
+    assert rows == [{"EVENTS": "6", "PROFILE": person}, {"EVENTS": "1", "PROFILE": other.binding.profile_id}]
+    counted = as_json(server, "events", application, "--kind", "evaluation.", "--count-by", "reason")
+    assert counted == [{"reason": "SIGNATURE_INVALID", "events": 5}]
+    assert as_json(server, "events", application, "--count-by", "caller") == [{"caller": "local", "events": 7}]
+    kinds = {row["kind"]: row["events"] for row in as_json(server, "events", application, "--count-by", "kind")}
+    assert kinds == {"binding.created": 2, "evaluation.failed": 4, "evaluation.locked_out": 1}
+    everywhere = lines_of(done(server, "events", "--since", "1h", "--count-by", "profile"))
+    assert {"EVENTS": "6", "PROFILE": f"{application}/{person}"} in everywhere
+
+
+def test_events_are_exported_for_a_spreadsheet(server, caller, application):
+    caller.set_secret('=1+2,"x"', passcode("2468"))
+    text = done(server, "events", application, "--csv")
+    heading, row = csv.reader(text.splitlines())
+    assert heading == "sequence,time,kind,application,profile,device,binding,caller,reason,details".split(",")
+    (event,) = caller.events()
+    assert row[:5] == [str(event.sequence), event.time.ToJsonString(), "secret.set", application, "'=1+2,\"x\""]
+    assert "factor=passcode" in row[9]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (["--since", "2026-02-30"], USAGE, "--since: 2026-02-30 is no time: say 2h, 2026-11-29"),
+        (["--until", "soon"], USAGE, "--until: soon is no time"),
+        (["--since", "99999999999999h"], USAGE, "is no time"),
+        (["--since", "1h", "--until", "2h"], USAGE, "--until (20"),
+        (["--kind", "evaluation.suceeded"], USAGE, 'did you mean "evaluation.succeeded"?'),
+        (["--device", "x" * 129], USAGE, "filter.device_id is longer than 128 bytes"),
+        (["--count-by", "device"], USAGE, "--count-by"),
+        (["--csv", "--json"], USAGE, "--csv and --json exclude each other"),
+        (["--follow", "--until", "1h"], USAGE, "--follow excludes"),
+        (["--limit", "0"], USAGE, "--limit must be at least 1"),
+    ],
+)
+def test_a_wrong_search_for_events_is_told(server, application, options, code, words):
+    ended = admin(server, "events", application, *options)
+    assert (ended.returncode, ended.stdout, words in ended.stderr) == (code, "", True), ended
+
+
+def test_more_events_than_the_limit_are_told(server, caller, application, phone):
+    caller.login(phone)
+    ended = admin(server, "events", application, "--limit", "1")
+    assert (ended.returncode, len(ended.stdout.splitlines())) == (REFUSED_BY_STATE, 1)
+    assert "there are more than 1 events: narrow --since and --until, or raise --limit" in ended.stderr
+    assert len(done(server, "events", application, "--limit", "2").splitlines()) == 2
 
 
 def test_a_long_log_is_listed_page_by_page(start):
@@ -599,6 +729,7 @@ def test_the_grants_of_the_page_allow_what_it_says_and_no_erasure(start, tmp_pat
     ]
     reason = ("--reason", "ticket 4711")
     changing = [
+        ("profile", "find", "shop", profile),
         ("device", "unlock", "shop", phone.device_id, *reason),
         ("secret", "unlock", "shop", profile, "passcode", *reason),
         ("profile", "settings", "shop", profile, "--biometry", "on", *reason),

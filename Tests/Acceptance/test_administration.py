@@ -133,4 +133,4 @@ def test_events_are_listed_page_by_page(caller, phone):
     assert caller.list_events(event_filter, page_size=4) == whole
     # A full page at the log's end, and a list that finds nothing.
     assert caller.list_events(event_filter, page_size=len(whole)) == whole
-    assert caller.list_events(administration_pb2.EventFilter(kinds=["never"])) == []
+    assert caller.list_events(administration_pb2.EventFilter(kinds=["log.broken"])) == []

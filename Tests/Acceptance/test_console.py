@@ -1,16 +1,21 @@
 """The console over HTTP: sign-ins, what each role may do, and how attempts to get in end."""
 
+import csv
 import html
 import http.client
+import json
 import re
 import time
+import urllib.parse
 
 import pytest
+from google.protobuf.json_format import MessageToDict
 
 from support.caller import gesture, new_caller, new_profile_id, passcode
 from support.certificates import Authority
 from support.configuration import BAD_CONFIGURATION
 from support.console import PASSWORD, Visitor, operators, password_hash, signed_in
+from support.event_log import lengthen
 from support.http import PATIENCE_SECONDS, request
 from support.phone import Phone
 from support.server import Server, run, run_to_end
@@ -25,13 +30,23 @@ BROWSER = "touchstone-console-browser"
 OPERATOR_EVENTS_FOR_ONE_NAME = 10
 OPERATOR_EVENTS = 128
 OPERATOR_EVENT_SECONDS = 10
+#: The searches that an operator may make at once, and the time until one more.
+SEARCHES = 60
+OPERATOR_SEARCH_SECONDS = 5
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """A service with a console, which these tests share if they do not change it. Each has an application of its own."""
     section = operators(
-        reader="read", anna="support", root="admin", victim="read", other="admin", noisy="read", shop=("support", ["shop"])
+        reader="read",
+        anna="support",
+        root="admin",
+        victim="read",
+        other="admin",
+        noisy="read",
+        shop=("support", ["shop"]),
+        searcher="support",
     )
     server = Server(
         tmp_path_factory.mktemp("console") / "data", configuration={"operators": section}, arguments=CONSOLE, http=1
@@ -439,6 +454,180 @@ def test_events_are_found_by_application_profile_and_kind(url, shop, phone):
     assert ("meta", {"http-equiv": "refresh", "content": "5"}) in following.tags
     shop.revoke(phone.binding)
     assert "Binding revoked" in visitor.open(f"/console/events?application={shop.application_id}&follow=yes").text
+
+
+def moment(seconds):
+    """As a browser's field for dates has it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+
+
+def test_events_are_found_by_time_device_binding_caller_and_reason(url, shop, phone):
+    shop.bind(other := Phone())
+    lock(shop, phone)
+    visitor = signed_in(url, "reader")
+
+    def kinds(**fields):
+        page = visitor.open("/console/events?" + urllib.parse.urlencode({"application": shop.application_id} | fields))
+        assert page.status == 200, page.text
+        return re.findall(r'<span class="hint">([a-z._]+)</span></div>', page.html)
+
+    now = time.time()
+    every = kinds()
+    assert set(every) == {"binding.created", "evaluation.failed", "evaluation.locked_out"}
+    assert kinds(since=moment(now - 3_600), until=moment(now + 60)) == every
+    assert kinds(until=moment(now - 3_600)) == kinds(since=moment(now + 3_600)) == []
+    assert kinds(device=other.device_id) == kinds(binding=other.binding.binding_id) == ["binding.created"]
+    assert set(kinds(reason="SIGNATURE_INVALID")) == {"evaluation.failed", "evaluation.locked_out"}
+    assert kinds(caller="operator:anna") == []
+    assert kinds(kind="binding.created") == ["binding.created"] * 2
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("since", "2026-02-30T10:00", "since: is no time"),
+        ("until", "yesterday", "until: is no time"),
+        ("kind", "evaluation.suceeded", 'did you mean "evaluation.succeeded"?'),
+        ("device", "x" * 129, "filter.device_id"),
+    ],
+)
+def test_a_wrong_search_for_events_keeps_the_form(url, shop, field, value, words):
+    query = urllib.parse.urlencode({"application": shop.application_id, "reason": "REPORTED", field: value})
+    page = signed_in(url, "reader").open(f"/console/events?{query}")
+    assert page.status == 400
+    assert words in page.text
+    fields = page.form("/console/events").fields
+    assert (fields["application"], fields["reason"]) == (shop.application_id, "REPORTED")
+    if field != "kind":
+        assert fields[field] == value
+
+
+def test_an_end_that_is_not_after_the_beginning_is_told(url, shop):
+    query = f"application={shop.application_id}&since=2026-01-02&until=2026-01-01"
+    page = signed_in(url, "reader").open(f"/console/events?{query}")
+    assert (page.status, "until: must be after since" in page.text) == (400, True)
+
+
+def test_events_are_saved_as_files(url, shop, phone):
+    lock(shop, phone)
+    visitor = signed_in(url, "reader")
+    page = visitor.open(f"/console/events?application={shop.application_id}&kind=evaluation.")
+    table = visitor.send(page.link("form=csv"))
+    assert table.headers["content-disposition"] == 'attachment; filename="events.csv"'
+    rows = list(csv.DictReader(table.text.splitlines()))
+    written = events(shop, "evaluation.")
+    assert [int(row["sequence"]) for row in rows] == [event.sequence for event in written]
+    assert {row["profile"] for row in rows} == {phone.binding.profile_id}
+    assert {row["reason"] for row in rows} == {"SIGNATURE_INVALID"}
+    lines = visitor.send(page.link("form=json")).text.splitlines()
+    assert [json.loads(line) for line in lines] == [MessageToDict(event) for event in written]
+    assert visitor.send("/console/events/export?application=nobodys&form=csv").text.count("\n") == 1
+    assert visitor.open("/console/events/export?since=2026-02-30").status == 400
+
+
+def test_more_events_than_a_file_has_are_not_saved_in_part(start):
+    server = start(configuration={"operators": operators(anna="read")}, arguments=CONSOLE, http=1)
+    server.terminate()
+    lengthen(server, 10_001)
+    server = start(configuration={"operators": operators(anna="read")}, arguments=CONSOLE, http=1)
+    page = signed_in(server.urls[0], "anna").open("/console/events/export?form=csv")
+    assert page.status == 413
+    assert "One file has at most 10000 events" in page.text and "Nothing was saved." in page.text
+
+
+# Finding a person
+
+
+def search(visitor, shop, text, **more):
+    fields = {"application": shop.application_id, "text": text} | more
+    return visitor.open("/console/find?" + urllib.parse.urlencode(fields))
+
+
+def test_support_finds_a_person_by_any_id_in_one_field(url, shop, phone):
+    visitor = signed_in(url, "anna")
+    page = visitor.open(f"/console?application={shop.application_id}")
+    assert page.form("/console/find").fields == {"application": shop.application_id, "text": ""}
+    profile = phone.binding.profile_id
+    for text in [profile, phone.device_id, phone.binding.binding_id, f' "{profile}"\r\n', f"\u2068{phone.device_id}\u2069"]:
+        page = search(visitor, shop, text)
+        assert (page.status, "A login can succeed now" in page.text) == (200, True), text
+        # The next search begins with the same application.
+        assert page.link("/console?") == f"/console?application={shop.application_id}"
+    found = events(shop, "profile.searched")
+    assert [(event.caller, event.profile_id, event.details["found"]) for event in found] == [("operator:anna", profile, "1")] * 5
+
+
+def test_ids_that_begin_so_are_listed_if_none_is_exactly_so(url, shop):
+    name = new_profile_id()
+    for number in range(22):
+        shop.set_secret(f"{name}-{number:02}", passcode("2468"))
+    visitor = signed_in(url, "root")
+    page = search(visitor, shop, name)
+    assert page.status == 404
+    assert "Nothing in this application has exactly this id." in page.text
+    listed = [link for link in page.links if "profile=" in link and name in link]
+    assert len(listed) == 20
+    assert "More profiles begin so: type more of the id." in page.text
+    assert page.form("/console/find").fields["text"] == name
+    assert f"{name}-00" in visitor.open(listed[0]).text
+    page = search(visitor, shop, f"{name}-0", prefix="yes")
+    assert (page.status, len([link for link in page.links if f"profile={name}" in link])) == (200, 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "words"),
+    [
+        ("zz", 404, "Nothing in this application has exactly this id."),
+        ("x" * 2_049, 400, "text: is longer than 2048 bytes"),
+        (" \u200b", 400, "text: is empty"),
+        ("a\tb", 400, "text: contains a control character"),
+    ],
+)
+def test_what_finds_nothing_keeps_what_was_typed_and_the_form(url, shop, text, status, words):
+    page = search(signed_in(url, "anna"), shop, text)
+    assert (page.status, words in page.text) == (status, True), page.text
+    fields = page.form("/console/find").fields
+    assert (fields["application"], fields["text"]) == (shop.application_id, text)
+
+
+def test_a_reader_finds_whole_profile_ids_alone(url, shop, phone):
+    visitor = signed_in(url, "reader")
+    form = visitor.open("/console").form("/console/profile")
+    assert sorted(form.fields) == ["application", "profile"]
+    page = visitor.profile(shop.application_id, phone.device_id)
+    assert (page.status, page.form("/console/profile").fields["profile"]) == (404, phone.device_id)
+    mark = Mark(shop)
+    assert search(visitor, shop, phone.device_id).status == 403
+    mark.refusals("METHOD_NOT_GRANTED", 1)
+    assert not [link for link in profile_page(visitor, shop, phone).links if "/console/device" in link]
+
+
+def test_a_devices_page_lists_the_profiles_that_it_is_bound_to(url, served, shop, phone):
+    other = new_caller(served, "shop")
+    twin = Phone()
+    twin.device_id = phone.device_id
+    other.bind(twin)
+    visitor = signed_in(url, "anna")
+    page = visitor.open(profile_page(visitor, shop, phone).link("/console/device"))
+    assert phone.binding.binding_id in page.text and "<" not in page.text
+    assert phone.binding.profile_id in visitor.open(page.link("/console/profile?")).text
+    page = visitor.open(f"/console/device?application={shop.application_id}&device=none")
+    assert (page.status, "bound to no profile" in page.text) == (200, True)
+    # An operator of one application sees its profile of the device.
+    page = signed_in(url, "shop").open(f"/console/device?application=shop&device={twin.device_id}")
+    assert twin.binding.profile_id in page.text and shop.application_id not in page.text
+
+
+def test_too_many_searches_are_refused_for_a_while(url, shop):
+    visitor = signed_in(url, "searcher")
+    began = time.monotonic()
+    statuses = [search(visitor, shop, "abc", prefix="yes").status for _ in range(SEARCHES + 1)]
+    page = search(visitor, shop, "abc", prefix="yes")
+    if time.monotonic() - began < OPERATOR_SEARCH_SECONDS:
+        assert statuses == [404] * SEARCHES + [429]
+        assert (page.status, "too many searches" in page.text) == (429, True)
+        assert page.form("/console/find").fields["text"] == "abc"
+        assert events(shop, "profile.refused")[0].details["reason"] == "TOO_MANY_SEARCHES"
 
 
 def test_older_events_are_a_page_away(url, shop, phone):

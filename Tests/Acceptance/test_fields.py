@@ -59,6 +59,9 @@ def values():
         "profile_id": "profile",
         "reason": "support",
         "secret": secret,
+        "since": seconds_from_now(-60),
+        "until": seconds_from_now(0),
+        "text": "profile",
         "settings": secrets_pb2.UnlockSettings(biometry_enabled=True),
         "ticket": b"ticket",
         "token": "token",
@@ -111,6 +114,8 @@ OPTIONAL = {
     ("ExplainEvaluation", "begin.profile_id"),
     ("ListEvents", "filter.application_id"),
     ("ListEvents", "filter.profile_id"),
+    ("ListEvents", "filter.device_id"),
+    ("ListEvents", "filter.binding_id"),
 }
 
 #: With the fields of another name that are one, too.
@@ -236,6 +241,14 @@ CASES = [
     ("ConsumeToken", "token", ""),
     ("RevokeToken", "token", ""),
     ("ListEvents", "page_size", 1001),
+    ("ListEvents", "filter.caller", "a\nb"),
+    ("ListEvents", "filter.reason", "x" * 129),
+    ("ListEvents", "since", Timestamp(seconds=1 << 62)),
+    ("ListEvents", "until", Timestamp(seconds=1)),
+    ("FindProfiles", "text", ""),
+    ("FindProfiles", "text", " \u200b\n"),
+    ("FindProfiles", "text", "a\nb"),
+    ("FindProfiles", "text", "x" * 10_000),
     ("SubmitAttempt", "profile_touch_id.profile_touch_id", bytes(15)),
     ("SubmitAttempt", "profile_touch_id.profile_touch_id", bytes(129)),
     ("SubmitAttempt", "passcode.passcode", "123"),

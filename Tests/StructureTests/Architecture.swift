@@ -71,7 +71,8 @@ enum Architecture {
       except: [encodings, libraries],
       "a proof is judged by its bytes alone"),
     ForbiddenArrow(
-      settingFiles, to: ["Sources", "Packages"] + foundation, except: [libraries], "the reader knows no settings"),
+      settingFiles, to: ["Sources", "Packages"] + foundation, except: [encodings, libraries],
+      "the reader knows no settings"),
     ForbiddenArrow(
       filePermissions, to: ["Sources", "Packages"] + foundation, except: [libraries], "the check knows no file of ours"),
     ForbiddenArrow(

@@ -114,6 +114,19 @@ extension CalendarTime {
     return (local - offset, nanoseconds)
   }
 
+  /// Returns the seconds since 1970 of a time as people and browsers write it: "2026-11-21", "2026-11-21 21:30",
+  /// "2026-11-21T21:30:05", each time of day also with "Z" or an offset. Without one, the seconds are those of UTC.
+  package static func read(typed text: String) -> (seconds: Int64, hasOffset: Bool)? {
+    var utf8 = Array(text.utf8)
+    if utf8.count == 10 { utf8 += " 00:00".utf8 }
+    guard utf8.count >= 16, utf8[10] == UInt8(ascii: " ") || utf8[10] == UInt8(ascii: "T") else { return nil }
+    utf8[10] = UInt8(ascii: "T")
+    if utf8.count == 16 || "Z+-".utf8.contains(utf8[16]) { utf8.insert(contentsOf: ":00".utf8, at: 16) }
+    let hasOffset = utf8.count > 19
+    let whole = String(decoding: utf8, as: UTF8.self) + (hasOffset ? "" : "Z")
+    return read(rfc3339: whole).map { ($0.seconds, hasOffset) }
+  }
+
   /// "Z", "+05:30" in seconds.
   private static func offset(_ text: ArraySlice<UInt8>) -> Int64? {
     let isUTC = text.first == UInt8(ascii: "Z")

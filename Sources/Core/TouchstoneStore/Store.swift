@@ -52,6 +52,15 @@ public protocol Store: Sendable {
     applicationID: String, profileID: String, includingRevoked: Bool, after: String?, limit: Int,
     completion: @escaping Completion<[BindingRecord]>)
 
+  /// The ids of an application's profiles in the order of their bytes, from this one on: the index finds them. Erasure
+  /// marks may be among them if `start` begins with a control character.
+  func profileIDs(applicationID: String, from start: String, limit: Int, completion: @escaping Completion<[String]>)
+
+  /// The number of the last event before the place in the log where events of this time begin; 0 or an archived event's
+  /// number if that is the log's beginning. Reads a few dozen events. The log is not quite in the order of the events'
+  /// times (`EventDraft.timeTolerance`): within the tolerance, the place is one of several.
+  func eventPlace(at time: UnixTime, completion: @escaping Completion<UInt64>)
+
   /// Ordered by sequence, from the first kept one after `afterSequence` (`EventPage.start`). Reads at most
   /// `EventPage.maximumRows`: a page may be empty although more follow (`EventPage.reachesEnd`).
   func events(
@@ -193,13 +202,22 @@ public struct EventPage: Sendable, Hashable {
   }
 }
 
+/// Empty texts admit all events.
 public struct EventFilter: Sendable, Hashable {
-  /// Empty: all; then `profileID` is ignored.
+  /// If it is empty, `profileID` is ignored.
   public var applicationID: String
-  /// Empty: all.
   public var profileID: String
   /// Prefixes of kinds; empty: all.
   public var kindPrefixes: [String]
+  public var deviceID = ""
+  public var bindingID = ""
+  public var caller = ""
+  /// The detail "reason".
+  public var reason = ""
+  /// The first time, and the one after the last.
+  public var times: Range<UnixTime>?
+  /// No read looks at an event after this one.
+  public var through = UInt64.max
 
   public init(applicationID: String, profileID: String = "", kindPrefixes: [String] = []) {
     self.applicationID = applicationID
@@ -209,17 +227,27 @@ public struct EventFilter: Sendable, Hashable {
 }
 
 extension EventFilter {
-  /// The profile of an erased event is unknown: the event matches only a filter without conditions.
+  /// An erased event matches only a filter without conditions, because what they are about is not known of it.
   public func includes(_ record: EventRecord) -> Bool {
-    guard let event = record.event else { return applicationID.isEmpty && kindPrefixes.isEmpty }
-    guard includes(kind: event.kind) else { return false }
-    guard !applicationID.isEmpty else { return true }
-    return Identifier.areEqual(event.applicationID, applicationID)
-      && (profileID.isEmpty || Identifier.areEqual(event.profileID, profileID))
+    guard record.sequence <= through else { return false }
+    guard let event = record.event else { return !hasConditions }
+    return includes(kind: event.kind) && times?.contains(event.time) != false
+      && admits(applicationID, event.applicationID) && (applicationID.isEmpty || admits(profileID, event.profileID))
+      && admits(deviceID, event.deviceID) && admits(bindingID, event.bindingID) && admits(caller, event.caller)
+      && (reason.isEmpty || event.details.contains(EventDetail(key: "reason", value: reason)))
   }
 
   public func includes(kind: String) -> Bool {
     kindPrefixes.isEmpty || kindPrefixes.contains { kind.utf8.starts(with: $0.utf8) }
+  }
+
+  /// Some events are left out, apart from those after `through`.
+  package var hasConditions: Bool {
+    times != nil || ![applicationID, deviceID, bindingID, caller, reason].allSatisfy(\.isEmpty) || !kindPrefixes.isEmpty
+  }
+
+  private func admits(_ wanted: String, _ found: String) -> Bool {
+    wanted.isEmpty || Identifier.areEqual(wanted, found)
   }
 }
 

@@ -38,6 +38,7 @@ public final class TouchstoneService: Sendable {
   let reflection: Reflection?
   let monotonicClock: @Sendable () -> MonotonicTime
   let eventThrottle = Mutex(EventThrottle())
+  let searchLimit = Mutex(SearchLimit())
   let sharedDevices = Mutex(SharedDevices())
   let meters: ServiceMeters
   /// `nil`: no call is traced.
@@ -182,11 +183,20 @@ public final class TouchstoneService: Sendable {
     access.handshakeFailed(from: client, failure)
   }
 
-  /// The ends of the audit log: the numbers of the last event that was archived and dropped, and of the newest.
-  package func auditLogExtent() async throws(StoreError) -> ClosedRange<UInt64> {
-    let start = try await storeResult { store.eventChainStart(completion: $0) }.get()
-    let head = try await storeResult { store.eventChainHead(completion: $0) }.get()
-    return start.sequence...max(start.sequence, head.sequence)
+  /// The ends of the audit log, or of its part that has the events of a time: the numbers of the last event before it,
+  /// which may have been archived and dropped, and of its newest.
+  package func auditLogExtent(
+    since: UnixTime? = nil, until: UnixTime? = nil
+  ) async throws(StoreError) -> ClosedRange<UInt64> {
+    var start = try await storeResult { store.eventChainStart(completion: $0) }.get().sequence
+    var head = try await storeResult { store.eventChainHead(completion: $0) }.get().sequence
+    if let until { head = min(head, try await eventPlace(at: until + EventDraft.timeTolerance).get()) }
+    if let since { start = max(start, try await eventPlace(at: since + (.zero - EventDraft.timeTolerance)).get()) }
+    return min(start, head)...head
+  }
+
+  private func eventPlace(at time: UnixTime) async -> Result<UInt64, StoreError> {
+    await storeResult { store.eventPlace(at: time, completion: $0) }
   }
 
   // MARK: Methods

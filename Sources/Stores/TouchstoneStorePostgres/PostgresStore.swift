@@ -204,6 +204,14 @@ public final class PostgresStore: Store {
     }
   }
 
+  public func profileIDs(
+    applicationID: String, from start: String, limit: Int, completion: @escaping Completion<[String]>
+  ) {
+    read([StatementCall(.selectProfileIDs).bind(applicationID).bind(start).bind(limit)], completion) {
+      results throws(PostgresError) in try results[0].map { row in row.text() }
+    }
+  }
+
   private func read<Value>(
     _ calls: [StatementCall], _ completion: @escaping Completion<Value>,
     _ decode: @escaping @Sendable ([QueryResult]) throws(PostgresError) -> Value
@@ -238,6 +246,10 @@ public final class PostgresStore: Store {
     listSealed(completion) { [events] () throws(PostgresError) in
       try await events.page(matching: filter, afterSequence: afterSequence, limit: limit)
     }
+  }
+
+  public func eventPlace(at time: UnixTime, completion: @escaping Completion<UInt64>) {
+    listSealed(completion) { [events] () throws(PostgresError) in try await events.place(at: time) }
   }
 
   public func eventChainHead(completion: @escaping Completion<EventChain.Head>) {

@@ -153,6 +153,18 @@ public final class SQLiteStore: Store {
     }
   }
 
+  public func profileIDs(
+    applicationID: String, from start: String, limit: Int, completion: @escaping Completion<[String]>
+  ) {
+    read(completion) { reader throws(SQLiteError) in
+      try reader.profileIDs(applicationID: applicationID, from: start, limit: limit)
+    }
+  }
+
+  public func eventPlace(at time: UnixTime, completion: @escaping Completion<UInt64>) {
+    eventLists.read(completion) { lists throws(SQLiteError) in try lists.events.place(at: time) }
+  }
+
   public func events(
     matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<EventPage>
   ) {

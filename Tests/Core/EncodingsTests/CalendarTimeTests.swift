@@ -67,6 +67,29 @@ struct CalendarTimeReadingTests {
   }
 
   @Test(
+    "As people and browsers write it",
+    arguments: [
+      ("2026-02-28", 1_772_236_800, false), ("2026-02-28 12:30", 1_772_281_800, false),
+      ("2026-02-28T12:30", 1_772_281_800, false), ("2026-02-28 12:30:05", 1_772_281_805, false),
+      ("2026-02-28T12:30Z", 1_772_281_800, true), ("2026-02-28 12:30+01:00", 1_772_278_200, true),
+      ("2026-02-28T12:30:05.5-00:30", 1_772_283_605, true),
+    ] as [(String, Int64, Bool)])
+  func typed(text: String, seconds: Int64, hasOffset: Bool) throws {
+    let time = try #require(CalendarTime.read(typed: text))
+    #expect(time.seconds == seconds && time.hasOffset == hasOffset)
+  }
+
+  @Test(
+    "No calendar has it",
+    arguments: [
+      "", "2026-02-30", "2026-02-29 12:00", "2026-13-01", "2026-01-01 24:00", "2026-01-01 12:60", "2026-01-01T12",
+      "2026-01-01_12:00", "01/02/2026", "2026-1-1", "12:00", "2026-01-01 12:00 ", "２０２６-01-01", "2026-01-01 12:00:0",
+    ])
+  func notTyped(text: String) {
+    #expect(CalendarTime.read(typed: text) == nil)
+  }
+
+  @Test(
     "Everything else is refused",
     arguments: [
       "", "Z", "2026-01-31", "2026-01-31T12:00:00", "2026-01-31 12:00:00Z", "2026-01-31T12:00:00z",

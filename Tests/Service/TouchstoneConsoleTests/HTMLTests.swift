@@ -57,25 +57,31 @@ struct HTMLTests {
     let list = EventList(events: [event], searched: 1...1, hasEarlier: true, archivedThrough: 0)
     let reader = Reader(
       language: language, path: "/console?\(evil)",
-      signedIn: Reader.SignedIn(name: evil, role: .admin, formToken: evil, applications: [evil]))
+      signedIn: Reader.SignedIn(name: evil, role: .admin, formToken: evil, applications: [evil]), application: evil)
     let view = ProfileView(
       applicationID: evil, profileID: evil, profile: profile, policy: evil, policies: [evil], events: list,
-      actions: Set(ConsoleAction.allCases), done: .unlockDevice, now: 0)
-    let search = EventSearch(applicationID: evil, profileID: evil, kindPrefix: evil)
+      actions: Set(ConsoleAction.allCases), done: .unlockDevice, maySearch: true, now: 0)
+    let names = ["application", "profile", "kind", "device", "binding", "caller", "reason", "since", "until"]
+    let search = EventSearch(names.map { ($0, evil) })
+    let found = V1.FoundProfile(profileID: evil, foundBy: .deviceID, bindingID: evil)
+    let finding = FindView(
+      known: [evil], maySearch: true, text: evil, found: V1.FindProfilesResponse(profiles: [found]), error: evil)
     var account = AccountView(notice: nil, isError: false, isFresh: true, hasPassword: true, passkeys: [binding])
     account.newPasskey = PasskeyForm(options: evil, context: evil)
     let pages: [Page] =
       [
         .profile(reader, view),
         .events(
-          reader, EventsView(search: search, list: list, isFollowing: true, known: [evil], seesAllApplications: true)),
+          reader,
+          EventsView(
+            search: search, list: list, isFollowing: true, known: [evil], seesAllApplications: true, error: evil)),
         .explain(
           reader,
           ExplainView(
             input: ExplainInput(applicationID: evil, policy: evil, bindingID: evil, osVersion: evil),
             policies: [evil], known: [evil], answer: denied, error: evil)),
         .message(reader, .refused, [evil], back: (.backToSearch, evil)),
-        .search(reader, known: [evil]),
+        .find(reader, finding), .device(reader, evil, [(evil, found)]),
         .signIn(reader, SignInView(page: evil, notice: evil, isError: true, provider: (evil, evil))),
         .passkeyStep(reader, to: evil, PasskeyForm(options: evil, context: evil, proof: evil)),
         .account(reader, account),

@@ -22,19 +22,20 @@ struct OperatorTests {
   func roles() {
     typealias Administration = V1.AdministrationService
     let unlocking = Administration.unlockDevice.descriptor
+    let searching = Administration.findProfiles.descriptor
     let erasing = Administration.eraseProfile.descriptor
     let may = OperatorRole.allCases.map { role in
       let account = Operator(definition("anna", role))
-      return [Administration.getProfile.descriptor, unlocking, erasing].map(account.mayCall)
+      return [Administration.getProfile.descriptor, searching, unlocking, erasing].map(account.mayCall)
     }
-    #expect(may == [[true, false, false], [true, true, false], [true, true, true]])
+    #expect(may == [[true, false, false, false], [true, true, true, false], [true, true, true, true]])
   }
 
   @Test("No operator may log people in, bind their phones or set their secrets")
   func others() {
     let granted: Set<String> = [
       "GetProfile", "ListEvents", "ExplainEvaluation", "UnlockDevice", "UnlockSecret", "SetUnlockSettings",
-      "RevokeBinding", "EraseProfile",
+      "RevokeBinding", "EraseProfile", "FindProfiles",
     ]
     let account = Operator(definition("root", .admin))
     #expect(Set(MethodDescriptor.all.filter(account.mayCall).map(\.name)) == granted)

@@ -37,9 +37,37 @@ struct QueryPlanTests {
   @Test(arguments: ["ARRAY[]::BYTEA[]", "ARRAY['missing'::BYTEA]"])
   func aPageOfAnApplicationIsReadByTheEventsNumbers(_ kinds: String) async throws {
     let plan = try await Self.keptPlan(
-      of: .selectMatchingEvents, ("BYTEA", "'large'"), ("BIGINT", "15000"), ("BYTEA[]", kinds), ("BIGINT", "100"))
+      of: .selectMatchingEvents, ("BYTEA", "'large'"), ("BIGINT", "15000"), ("BYTEA[]", kinds), ("BIGINT", "100"),
+      ("BIGINT", "20000"), ("BYTEA", "'phone'"), ("BYTEA", "''"), ("BYTEA", "''"), ("BYTEA", "''"), ("BIGINT", "0"),
+      ("BIGINT", "30000"))
     #expect(plan.contains("events_pkey"), "\(plan)")
     #expect(!plan.contains("events_of_profile") && !plan.contains("Seq Scan on events"), "\(plan)")
+  }
+
+  @Test func aTimesPlaceIsFoundByTheEventsNumbers() async throws {
+    // Without VERBOSE, the server leaves out the plans of what is only computed.
+    let plan = try await Self.keptPlan(of: .selectEventPlace, explaining: "EXPLAIN (VERBOSE)", ("BIGINT", "15000"))
+    #expect(plan.contains("events_pkey") && !plan.contains("Seq Scan on public.events "), "\(plan)")
+  }
+
+  /// However many an application has, and whatever a connection knew of them when it made its plan.
+  @Test func profilesWhoseIdsBeginSoAreFoundInTheOrderOfTheirIndex() async throws {
+    try await withDatabase { uri in
+      _ = try await PostgresMigration.run(uri: uri, options: .small)
+      let plan = try PostgresServer.shared.get().execute(
+        """
+        INSERT INTO profiles (
+          application_id, profile_id, is_biometry_enabled, is_gesture_enabled, is_passcode_enabled, incarnation, version)
+        SELECT 'a', convert_to(n::TEXT, 'UTF8'), TRUE, TRUE, TRUE, n, 1 FROM generate_series(1, 20000) n;
+        ANALYZE profiles;
+        \(SessionSetup.plansByIndex); \(SessionSetup.plansByKey);
+        PREPARE kept (BYTEA, BYTEA, BIGINT) AS \(Statement.selectProfileIDs.sql);
+        EXPLAIN EXECUTE kept ('a', '15', 21)
+        """, at: uri)
+      #expect(plan.contains { $0.contains("profiles_pkey") }, "\(plan)")
+      #expect(plan.contains { $0.contains("Index Cond") && $0.contains("profile_id >=") }, "\(plan)")
+      #expect(!plan.contains { $0.contains("Sort") }, "\(plan)")
+    }
   }
 
   @Test func aDropReadsTheErasuresAtTheLogsEndByTheirNumbers() async throws {
@@ -111,9 +139,9 @@ struct QueryPlanTests {
   }
 
   /// In a log of 150 applications.
-  private static func keptPlan(of statement: Statement, _ parameters: (type: String, value: String)...) async throws
-    -> String
-  {
+  private static func keptPlan(
+    of statement: Statement, explaining explain: String = "EXPLAIN", _ parameters: (type: String, value: String)...
+  ) async throws -> String {
     try await withDatabase { uri in
       _ = try await PostgresMigration.run(uri: uri, options: .small)
       return try PostgresServer.shared.get().execute(
@@ -127,7 +155,7 @@ struct QueryPlanTests {
         ANALYZE events;
         SET plan_cache_mode = force_generic_plan;
         PREPARE kept (\(parameters.map(\.type).joined(separator: ", "))) AS \(statement.sql);
-        EXPLAIN EXECUTE kept (\(parameters.map(\.value).joined(separator: ", ")))
+        \(explain) EXECUTE kept (\(parameters.map(\.value).joined(separator: ", ")))
         """, at: uri
       ).joined(separator: "\n")
     }

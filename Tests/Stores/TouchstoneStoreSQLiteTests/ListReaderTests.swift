@@ -33,6 +33,7 @@ struct ListReaderTests {
   @Test(arguments: [
     (RecordReader.activePage, "active_bindings_of_profile (application_id=? AND profile_id=? AND binding_id>?)"),
     (RecordReader.activeCount, "INDEX active_bindings_of_profile (application_id=? AND profile_id=?)"),
+    (RecordReader.profileIDs, "profiles USING PRIMARY KEY (application_id=? AND profile_id>?)"),
     (RecordReader.page, "INDEX bindings_of_profile (application_id=? AND profile_id=? AND binding_id>?)"),
     (
       """

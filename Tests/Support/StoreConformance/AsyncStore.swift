@@ -75,13 +75,23 @@ extension Store {
     }
   }
 
+  public func profileIDs(
+    applicationID: String = Sample.application, from start: String, limit: Int = 100
+  ) async throws(StoreError) -> [String] {
+    try await result { profileIDs(applicationID: applicationID, from: start, limit: limit, completion: $0) }
+  }
+
+  public func eventPlace(at time: UnixTime) async throws(StoreError) -> UInt64 {
+    try await result { eventPlace(at: time, completion: $0) }
+  }
+
   /// In as many reads as it takes.
   public func events(
     matching filter: EventFilter = EventFilter(applicationID: ""), afterSequence: UInt64 = 0, limit: Int = 1_000
   ) async throws(StoreError) -> [EventRecord] {
     var page = try await eventPage(matching: filter, afterSequence: afterSequence, limit: limit)
     var events = page.events
-    while !page.reachesEnd, events.count < limit {
+    while !page.reachesEnd, page.through < filter.through, events.count < limit {
       page = try await eventPage(matching: filter, afterSequence: page.through, limit: limit - events.count)
       events += page.events
     }

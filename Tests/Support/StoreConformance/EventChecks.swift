@@ -113,6 +113,83 @@ extension StoreConformance {
       #expect(last.events.map(\.sequence) == [end] && last.reachesEnd)
     },
 
+    Check(name: "events are found by device, binding, caller and reason, and none of them by what it begins with") {
+      store in
+      func because(_ reason: String) -> [EventDetail] { [EventDetail(key: "reason", value: reason)] }
+      try await store.commit(events: [
+        .sample(), .sample(device: "phone-2", details: because("WRONG_SECRET")),
+        .sample(profile: "bob", binding: "b-2", details: because("WRONG_SECRET_2")),
+        .sample(caller: "web", details: [EventDetail(key: "stated_reason", value: "reason WRONG_SECRET")]),
+        .sample(application: "", profile: "", device: "", binding: "", details: because("WRONG_SECRET")),
+      ])
+      var filters: [(EventFilter, [UInt64])] = []
+      func expect(
+        _ sequences: [UInt64], application: String = "", profile: String = "", _ set: (inout EventFilter) -> Void
+      ) {
+        var filter = EventFilter(applicationID: application, profileID: profile)
+        set(&filter)
+        filters.append((filter, sequences))
+      }
+      expect([2]) { $0.deviceID = "phone-2" }
+      expect([]) { $0.deviceID = "phone" }
+      expect([3], application: Sample.application) { $0.bindingID = "b-2" }
+      expect([4]) { $0.caller = "web" }
+      expect([2, 5]) { $0.reason = "WRONG_SECRET" }
+      expect([2], application: Sample.application, profile: "alice") { $0.reason = "WRONG_SECRET" }
+      expect([3], application: Sample.application, profile: "bob") { $0.reason = "WRONG_SECRET_2" }
+      expect([]) { ($0.reason, $0.caller) = ("WRONG_SECRET", "web") }
+      for (filter, sequences) in filters {
+        #expect(try await store.events(matching: filter).map(\.sequence) == sequences, "\(filter)")
+      }
+    },
+
+    Check(name: "events are found by their times, and a read looks at none after the last one that may be wanted") {
+      store in
+      try await store.commit(
+        events: (0..<200).map { .sample(profile: $0 % 10 == 3 ? "bob" : "alice", at: Sample.now + .seconds($0)) })
+      try await store.commit(.eraseProfile(.sample("bob")))
+      for name in ["", Sample.application] {
+        for profile in name.isEmpty ? [""] : ["", "alice"] {
+          var filter = EventFilter(applicationID: name, profileID: profile)
+          filter.times = Sample.now + .seconds(40)..<Sample.now + .seconds(60)
+          filter.through = 70
+          let page = try await store.eventPage(matching: filter, afterSequence: 30)
+          let wanted = (41...60).filter { $0 % 10 != 4 }.map { UInt64($0) }
+          #expect(page.events.map(\.sequence) == wanted)
+          #expect(page.through == 70 && page.end > 200)
+          #expect(try await store.eventPage(matching: filter, afterSequence: 30, limit: 3).events.count == 3)
+          #expect(try await store.eventPage(matching: filter, afterSequence: 70).events == [])
+        }
+      }
+      // Erased ones match a filter without conditions, also up to an event.
+      var all = EventFilter(applicationID: "")
+      all.through = 5
+      #expect(try await store.events(matching: all).map(\.sequence) == [1, 2, 3, 4, 5])
+    },
+
+    Check(name: "a time has a place in the log: before it all events are earlier, after it none is") { store in
+      #expect(try await store.eventPlace(at: Sample.now) == 0)
+      try await store.commit(
+        events: (0..<300).map { .sample(profile: $0 % 7 < 3 ? "bob" : "alice", at: Sample.now + .seconds($0 / 2)) })
+      for second in [-1, 0, 1, 17, 100, 149, 150, 4_000] {
+        let place = try await store.eventPlace(at: Sample.now + .seconds(second))
+        #expect(place == UInt64(min(max(second, 0), 150) * 2), "\(second)")
+      }
+      try await store.commit(.eraseProfile(.sample("bob")))
+      let events = try await store.events().prefix(300)
+      for second in [0, 1, 17, 100, 149] {
+        let time = Sample.now + .seconds(second)
+        let place = try await store.eventPlace(at: time)
+        for record in events {
+          guard let event = record.event else { continue }
+          #expect((event.time < time) == (record.sequence <= place), "\(second) \(record.sequence)")
+        }
+      }
+      try await store.dropEvents(through: 100)
+      #expect(try await store.eventPlace(at: Sample.now) == 100)
+      #expect(try await store.eventPlace(at: Sample.now + .seconds(200)) >= 300)
+    },
+
     Check(name: "the filter admits what the store finds by it") { store in
       let kinds = ["a", "a.b", "b"]
       let drafts = kinds.flatMap { kind in

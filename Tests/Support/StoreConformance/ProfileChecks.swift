@@ -25,6 +25,21 @@ extension StoreConformance {
       }
     },
 
+    Check(name: "profiles' ids are listed in the order of their bytes, of one application, without erasure marks") {
+      store in
+      let ids = ["anna", "anna-2", "annb", "ann", "Anna", "än", "anna\u{10FFFF}", "zoe", "a%", "an_a"]
+      for id in ids + ["erased"] { try await store.commit(.putProfile(.sample(id))) }
+      try await store.commit(.putProfile(.sample("anna-3", application: "com.example.shop")))
+      try await store.commit(.eraseProfile(.sample("erased")))
+      let sorted = ids.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+      #expect(try await store.profileIDs(from: "A") == sorted)
+      #expect(try await store.profileIDs(from: "ann", limit: 4) == ["ann", "anna", "anna-2", "anna\u{10FFFF}"])
+      #expect(try await store.profileIDs(from: "annc") == ["zoe", "än"])
+      #expect(try await store.profileIDs(from: "zoe-1", limit: 1) == ["än"])
+      #expect(try await store.profileIDs(applicationID: "com.example.shop", from: "a") == ["anna-3"])
+      #expect(try await store.profileIDs(applicationID: "none", from: "a") == [])
+    },
+
     Check(name: "a profile may have any of its secrets, and any preference") { store in
       let secrets: [(SecretRecord?, SecretRecord?)] = [(nil, nil), (.sample(), nil), (nil, .sample())]
       for (number, (passcode, gesture)) in secrets.enumerated() {

@@ -153,11 +153,12 @@ extension UnlockSettings {
 extension EventDraft {
   public static func sample(
     _ kind: String = "evaluation.succeeded", application: String = Sample.application, profile: String = "alice",
-    details: [EventDetail] = [EventDetail(key: "factor", value: "biometry")]
+    device: String = "phone-1", binding: String = "b-1", caller: String = "spiffe://example.org/login",
+    at time: UnixTime = Sample.now, details: [EventDetail] = [EventDetail(key: "factor", value: "biometry")]
   ) -> EventDraft {
     EventDraft(
-      time: Sample.now, kind: kind, applicationID: application, profileID: profile, deviceID: "phone-1",
-      bindingID: "b-1", caller: "spiffe://example.org/login", details: details)
+      time: time, kind: kind, applicationID: application, profileID: profile, deviceID: device, bindingID: binding,
+      caller: caller, details: details)
   }
 }
 

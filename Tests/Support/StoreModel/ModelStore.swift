@@ -13,6 +13,8 @@ public enum StoreWork: String, Sendable {
   case receipt = "a binding's receipt"
   case token = "a token"
   case bindings
+  case profileIDs = "profiles' ids"
+  case place = "a time's place in the log"
   case events
   case chainHead = "the chain's head"
   case chainStart = "the chain's start"
@@ -80,6 +82,16 @@ extension ModelStore {
     read(.bindings, completion) {
       $0.bindings(applicationID, profileID, includingRevoked: includingRevoked, after: after, limit: limit)
     }
+  }
+
+  public func profileIDs(
+    applicationID: String, from start: String, limit: Int, completion: @escaping Completion<[String]>
+  ) {
+    read(.profileIDs, completion) { $0.profileIDs(applicationID, from: start, limit: limit) }
+  }
+
+  public func eventPlace(at time: UnixTime, completion: @escaping Completion<UInt64>) {
+    read(.place, completion) { $0.eventPlace(at: time) }
   }
 
   public func events(

@@ -99,21 +99,36 @@ public struct StoredRecords: Sendable {
     }
   }
 
+  /// Ordered by their bytes.
+  public func profileIDs(_ applicationID: String, from start: String, limit: Int) -> [String] {
+    let ids = profiles.values.filter { Identifier.areEqual($0.applicationID, applicationID) }.map(\.profileID)
+      .filter { !$0.utf8.lexicographicallyPrecedes(start.utf8) }
+    return Array(ids.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.prefix(limit))
+  }
+
+  /// The log of a test is in the order of its times, or it may be any place.
+  public func eventPlace(at time: UnixTime) -> UInt64 {
+    let next = events.first { ($0.event?.time).map { $0 >= time } ?? false }
+    guard let next else { return chain.head.sequence }
+    // Erased events before it count like it.
+    return events.last { $0.sequence < next.sequence && !$0.isErased }?.sequence ?? eventStart.sequence
+  }
+
   public func events(matching filter: EventFilter, afterSequence: UInt64, limit: Int) -> [EventRecord] {
-    Array(looked(after: afterSequence).lazy.filter(filter.admits).prefix(limit))
+    Array(looked(after: afterSequence, filter).lazy.filter(filter.admits).prefix(limit))
   }
 
   /// Returns the events that one read looks at, without gaps.
-  private func looked(after sequence: UInt64) -> ArraySlice<EventRecord> {
+  private func looked(after sequence: UInt64, _ filter: EventFilter) -> ArraySlice<EventRecord> {
     let start = max(sequence, eventStart.sequence) - eventStart.sequence
-    return events.dropFirst(Int(clamping: start)).prefix(EventPage.maximumRows)
+    return events.dropFirst(Int(clamping: start)).prefix(EventPage.maximumRows).prefix { $0.sequence <= filter.through }
   }
 
   public func eventPage(matching filter: EventFilter, afterSequence: UInt64, limit: Int) -> EventPage {
     let page = events(matching: filter, afterSequence: afterSequence, limit: max(0, limit))
     let end = chain.head.sequence
     guard page.count == limit else {
-      let last = looked(after: afterSequence).last?.sequence ?? end
+      let last = looked(after: afterSequence, filter).last?.sequence ?? min(end, filter.through)
       return EventPage(events: page, through: last, start: eventStart.sequence, end: end)
     }
     return EventPage(events: page, through: page.last?.sequence ?? 0, start: eventStart.sequence, end: end)
@@ -334,7 +349,15 @@ public struct StoredRecords: Sendable {
 
 extension EventFilter {
   fileprivate func admits(_ record: EventRecord) -> Bool {
-    guard let event = record.event else { return self == EventFilter(applicationID: "") }
+    guard let event = record.event else {
+      var withoutConditions = EventFilter(applicationID: "")
+      withoutConditions.through = through
+      return self == withoutConditions
+    }
+    if let times, event.time < times.lowerBound || event.time >= times.upperBound { return false }
+    let named = [(deviceID, event.deviceID), (bindingID, event.bindingID), (caller, event.caller)]
+    guard named.allSatisfy({ $0.isEmpty || Identifier.areEqual($0, $1) }) else { return false }
+    guard reason.isEmpty || event.details.first(where: { $0.key == "reason" })?.value == reason else { return false }
     guard kindPrefixes.isEmpty || kindPrefixes.contains(where: event.kind.hasPrefix) else { return false }
     guard !applicationID.isEmpty else { return true }
     return Identifier.areEqual(event.applicationID, applicationID)

@@ -21,6 +21,11 @@ type AdministrationServiceClient interface {
 	// INVALID_ARGUMENT: application_id, profile_id, policy. NOT_FOUND: the profile is unknown. RESOURCE_EXHAUSTED: too many reads of
 	// bindings, of this caller or in total, wait for their turns.
 	GetProfile(ctx context.Context, in *GetProfileRequest, opts ...grpc.CallOption) (*GetProfileResponse, error)
+	// Finds profiles of an application by a text that a person reads out or pastes. The audit log has each search as profile.searched,
+	// because it lists people. A caller may make 60 searches at once, and then one a second; an operator of the console one in five
+	// seconds.
+	// INVALID_ARGUMENT: application_id, text. RESOURCE_EXHAUSTED: TOO_MANY_SEARCHES, the caller has made too many searches.
+	FindProfiles(ctx context.Context, in *FindProfilesRequest, opts ...grpc.CallOption) (*FindProfilesResponse, error)
 	// Ends the lockout of a device's biometrics and sets its count to zero, for all applications of this application's vendor. May
 	// be repeated.
 	// INVALID_ARGUMENT: application_id, device_id, reason. NOT_FOUND: the application has no active binding on the device.
@@ -52,9 +57,11 @@ type AdministrationServiceClient interface {
 	// end, because the database was restored from a backup. A log that has grown past that number again is not told from the
 	// earlier one: look for the event store.restored.
 	// One call reads about 10,000 events at most, whether or not the filter admits them: a page may have few events, or none,
-	// and others may follow. Only next_page_token says whether there are more.
+	// and others may follow. Only next_page_token says whether there are more. With since and until, it reads the events of that time
+	// alone, and some seconds before and after it.
 	//
-	// INVALID_ARGUMENT: filter.application_id, filter.profile_id, filter.kinds (over 32), page_size, page_token. OUT_OF_RANGE:
+	// INVALID_ARGUMENT: a field of filter, filter.kinds (over 32, or no kind of event), page_size, page_token, since, until (not after
+	// since). OUT_OF_RANGE:
 	// EVENTS_ARCHIVED, events after after_sequence (or of the next page) were archived; ErrorInfo's metadata has the
 	// first_sequence that is left; BEYOND_LOG_END, the log ends before after_sequence (or page_token); metadata has the log's
 	// last_sequence. RESOURCE_EXHAUSTED: too many lists, of this caller or in total, wait for their turns. A list
@@ -92,6 +99,15 @@ func NewAdministrationServiceClient(cc grpc.ClientConnInterface) AdministrationS
 func (c *administrationServiceClient) GetProfile(ctx context.Context, in *GetProfileRequest, opts ...grpc.CallOption) (*GetProfileResponse, error) {
 	out := new(GetProfileResponse)
 	err := c.cc.Invoke(ctx, "/touchstone.v1.AdministrationService/GetProfile", in, out, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *administrationServiceClient) FindProfiles(ctx context.Context, in *FindProfilesRequest, opts ...grpc.CallOption) (*FindProfilesResponse, error) {
+	out := new(FindProfilesResponse)
+	err := c.cc.Invoke(ctx, "/touchstone.v1.AdministrationService/FindProfiles", in, out, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -183,6 +199,11 @@ type AdministrationServiceServer interface {
 	// INVALID_ARGUMENT: application_id, profile_id, policy. NOT_FOUND: the profile is unknown. RESOURCE_EXHAUSTED: too many reads of
 	// bindings, of this caller or in total, wait for their turns.
 	GetProfile(context.Context, *GetProfileRequest) (*GetProfileResponse, error)
+	// Finds profiles of an application by a text that a person reads out or pastes. The audit log has each search as profile.searched,
+	// because it lists people. A caller may make 60 searches at once, and then one a second; an operator of the console one in five
+	// seconds.
+	// INVALID_ARGUMENT: application_id, text. RESOURCE_EXHAUSTED: TOO_MANY_SEARCHES, the caller has made too many searches.
+	FindProfiles(context.Context, *FindProfilesRequest) (*FindProfilesResponse, error)
 	// Ends the lockout of a device's biometrics and sets its count to zero, for all applications of this application's vendor. May
 	// be repeated.
 	// INVALID_ARGUMENT: application_id, device_id, reason. NOT_FOUND: the application has no active binding on the device.
@@ -214,9 +235,11 @@ type AdministrationServiceServer interface {
 	// end, because the database was restored from a backup. A log that has grown past that number again is not told from the
 	// earlier one: look for the event store.restored.
 	// One call reads about 10,000 events at most, whether or not the filter admits them: a page may have few events, or none,
-	// and others may follow. Only next_page_token says whether there are more.
+	// and others may follow. Only next_page_token says whether there are more. With since and until, it reads the events of that time
+	// alone, and some seconds before and after it.
 	//
-	// INVALID_ARGUMENT: filter.application_id, filter.profile_id, filter.kinds (over 32), page_size, page_token. OUT_OF_RANGE:
+	// INVALID_ARGUMENT: a field of filter, filter.kinds (over 32, or no kind of event), page_size, page_token, since, until (not after
+	// since). OUT_OF_RANGE:
 	// EVENTS_ARCHIVED, events after after_sequence (or of the next page) were archived; ErrorInfo's metadata has the
 	// first_sequence that is left; BEYOND_LOG_END, the log ends before after_sequence (or page_token); metadata has the log's
 	// last_sequence. RESOURCE_EXHAUSTED: too many lists, of this caller or in total, wait for their turns. A list
@@ -250,6 +273,9 @@ type UnimplementedAdministrationServiceServer struct {
 
 func (UnimplementedAdministrationServiceServer) GetProfile(context.Context, *GetProfileRequest) (*GetProfileResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method GetProfile not implemented")
+}
+func (UnimplementedAdministrationServiceServer) FindProfiles(context.Context, *FindProfilesRequest) (*FindProfilesResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method FindProfiles not implemented")
 }
 func (UnimplementedAdministrationServiceServer) UnlockDevice(context.Context, *UnlockDeviceRequest) (*UnlockDeviceResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method UnlockDevice not implemented")
@@ -296,6 +322,24 @@ func _AdministrationService_GetProfile_Handler(srv interface{}, ctx context.Cont
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AdministrationServiceServer).GetProfile(ctx, req.(*GetProfileRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdministrationService_FindProfiles_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FindProfilesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdministrationServiceServer).FindProfiles(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: "/touchstone.v1.AdministrationService/FindProfiles",
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdministrationServiceServer).FindProfiles(ctx, req.(*FindProfilesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -418,6 +462,10 @@ var _AdministrationService_serviceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetProfile",
 			Handler:    _AdministrationService_GetProfile_Handler,
+		},
+		{
+			MethodName: "FindProfiles",
+			Handler:    _AdministrationService_FindProfiles_Handler,
 		},
 		{
 			MethodName: "UnlockDevice",

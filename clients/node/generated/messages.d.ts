@@ -297,9 +297,9 @@ export interface Event {
    * evaluation.denied, .succeeded, .failed, .locked_out, .canceled, .fallback, .factor_required, .refused,
    * .invalidated; binding.created, .revoked, .denied, .refused, .domain_state_accepted; secret.set, .removed,
    * .unlocked, .refused; settings.changed; token.consumed, .revoked, .refused; device.unlocked, .refused, .shared (its id was bound
-   * to more than 8 profiles within 30 days); profile.erased, .refused; call.refused; operator.signed_in, .signed_out, .changed (of the
-   * console, without an application). Without an application: events.archived; events.not_archived if archiving goes on failing;
-   * backup.made, .failed (of the service's own backups); store.restored; clock.behind;
+   * to more than 8 profiles within 30 days); profile.erased, .refused, .searched; call.refused; operator.signed_in, .signed_out,
+   * .changed (of the console, without an application). Without an application: events.archived; events.not_archived if archiving goes
+   * on failing; backup.made, .failed (of the service's own backups); store.restored; clock.behind;
    * configuration.reloaded; trust.too_old; log.signed, after which accounts of removed content are signed; log.broken if an event is
    * not as it was written.
    */
@@ -335,6 +335,8 @@ export interface Event {
    * For profile.erased, at most 64 events each: "erased_events", their number; "erased_sequences", their sequences in decimal with
    * commas between them; "erased_digests", the first 16 bytes of each former content's digest, in hexadecimal and in the same order.
    * For accounts of removed content: "signature" and "signature_key".
+   * For profile.searched: "by", id or prefix; "found", the number of profiles. It names the profile if there is one, and
+   * never the text.
    * For configuration.reloaded: "cause", signal or files; "files", the settings whose files changed.
    */
   details: { [key: string]: string };
@@ -1053,6 +1055,16 @@ export type LoginAnswer =
   /** A value that this version of the client does not know. */
   | number;
 
+export type FoundBy =
+  | "FOUND_BY_UNSPECIFIED"
+  | "FOUND_BY_PROFILE_ID"
+  | "FOUND_BY_BINDING_ID"
+  | "FOUND_BY_DEVICE_ID"
+  | "FOUND_BY_CREDENTIAL_ID"
+  | "FOUND_BY_PREFIX"
+  /** A value that this version of the client does not know. */
+  | number;
+
 /** The state of a secret that is set. */
 export interface SecretStanding {
   kind: SecretKind;
@@ -1159,6 +1171,35 @@ export interface GetProfileResponse {
   diagnoses: Array<LoginDiagnosis>;
 }
 
+export interface FindProfilesRequest {
+  applicationId?: string;
+  /**
+   * The whole id of a profile, a binding, a device with an active binding, or the credential of an active passkey (base64), of at most
+   * 2,048 bytes. Spaces, line ends and quotes around it are left out, and marks that show nothing, such as U+200B. An id that has such
+   * characters is found, too.
+   */
+  text?: string;
+  /** The text is the beginning of profile ids instead, of 3 characters or more. */
+  prefix?: boolean;
+}
+
+export interface FindProfilesResponse {
+  /**
+   * With prefix 20 at most, in the order of their ids' bytes; without it, one for each kind of id that the text is. None: nothing was
+   * found.
+   */
+  profiles: Array<FoundProfile>;
+  /** More profile ids begin with the text. */
+  hasMore: boolean;
+}
+
+export interface FoundProfile {
+  profileId: string;
+  foundBy: FoundBy;
+  /** The binding that the text led to; empty if it is a profile's id. It may be revoked if the text is its id. */
+  bindingId: string;
+}
+
 export interface UnlockDeviceRequest {
   applicationId?: string;
   deviceId?: string;
@@ -1207,8 +1248,14 @@ export interface EventFilter {
   applicationId?: string;
   /** Empty for all profiles; must be empty if application_id is. */
   profileId?: string;
-  /** Prefixes, such as "evaluation." or "binding.revoked". An empty list admits all kinds. */
+  /** Kinds of Event.kind or beginnings of them, such as "evaluation." or "binding.revoked". An empty list admits all kinds. */
   kinds?: Array<string>;
+  /** The fields below admit all events if they are empty. Erased events have none of them. */
+  deviceId?: string;
+  bindingId?: string;
+  caller?: string;
+  /** The detail "reason", such as "SIGNATURE_INVALID". */
+  reason?: string;
 }
 
 export interface ListEventsRequest {
@@ -1221,14 +1268,24 @@ export interface ListEventsRequest {
    * differ from the previous page's; it applies from this page on.
    */
   pageToken?: string;
+  /**
+   * Only events of this time and later ones, by their own times. Erased events have no time, and are left out. An event may be missing
+   * if a clock was wrong by more than 20 seconds when it was written.
+   */
+  since?: Date;
+  /** Only events before this time. */
+  until?: Date;
 }
 
 export interface ListEventsResponse {
   /** Ordered by sequence; page_size at most. May be empty although more events follow. */
   events: Array<Event>;
-  /** For the next page. Only an empty token means that there are no more events yet. */
+  /** For the next page. Only an empty token means that there are no more events yet, or none before `until`. */
   nextPageToken: string;
-  /** Events up to this number were archived, so no page has them: they are in the archive's files. 0: no events were archived. */
+  /**
+   * Events up to this number were archived, so no page has them: they are in the archive's files. 0: no events were archived, or none
+   * that is as late as `since`.
+   */
   archivedThrough: bigint;
 }
 

@@ -569,6 +569,15 @@ exports.LoginAnswer = new Enumeration({
   LOGIN_ANSWER_UNKNOWN: 3,
 });
 
+exports.FoundBy = new Enumeration({
+  FOUND_BY_UNSPECIFIED: 0,
+  FOUND_BY_PROFILE_ID: 1,
+  FOUND_BY_BINDING_ID: 2,
+  FOUND_BY_DEVICE_ID: 3,
+  FOUND_BY_CREDENTIAL_ID: 4,
+  FOUND_BY_PREFIX: 5,
+});
+
 exports.SecretStanding = new Message("touchstone.v1.SecretStanding", () => [
   { number: 1, name: "kind", kind: "enum", type: exports.SecretKind },
   { number: 2, name: "failures", kind: "uint32" },
@@ -623,6 +632,23 @@ exports.GetProfileResponse = new Message("touchstone.v1.GetProfileResponse", () 
   { number: 7, name: "diagnoses", kind: "message", type: exports.LoginDiagnosis, isRepeated: true },
 ]);
 
+exports.FindProfilesRequest = new Message("touchstone.v1.FindProfilesRequest", () => [
+  { number: 1, name: "applicationId", kind: "string" },
+  { number: 2, name: "text", kind: "string" },
+  { number: 3, name: "prefix", kind: "bool" },
+]);
+
+exports.FindProfilesResponse = new Message("touchstone.v1.FindProfilesResponse", () => [
+  { number: 1, name: "profiles", kind: "message", type: exports.FoundProfile, isRepeated: true },
+  { number: 2, name: "hasMore", kind: "bool" },
+]);
+
+exports.FoundProfile = new Message("touchstone.v1.FoundProfile", () => [
+  { number: 1, name: "profileId", kind: "string" },
+  { number: 2, name: "foundBy", kind: "enum", type: exports.FoundBy },
+  { number: 3, name: "bindingId", kind: "string" },
+]);
+
 exports.UnlockDeviceRequest = new Message("touchstone.v1.UnlockDeviceRequest", () => [
   { number: 1, name: "applicationId", kind: "string" },
   { number: 2, name: "deviceId", kind: "string" },
@@ -658,6 +684,10 @@ exports.EventFilter = new Message("touchstone.v1.EventFilter", () => [
   { number: 1, name: "applicationId", kind: "string" },
   { number: 2, name: "profileId", kind: "string" },
   { number: 3, name: "kinds", kind: "string", isRepeated: true },
+  { number: 4, name: "deviceId", kind: "string" },
+  { number: 5, name: "bindingId", kind: "string" },
+  { number: 6, name: "caller", kind: "string" },
+  { number: 7, name: "reason", kind: "string" },
 ]);
 
 exports.ListEventsRequest = new Message("touchstone.v1.ListEventsRequest", () => [
@@ -665,6 +695,8 @@ exports.ListEventsRequest = new Message("touchstone.v1.ListEventsRequest", () =>
   { number: 2, name: "afterSequence", kind: "uint64" },
   { number: 3, name: "pageSize", kind: "uint32" },
   { number: 4, name: "pageToken", kind: "string" },
+  { number: 5, name: "since", kind: "timestamp" },
+  { number: 6, name: "until", kind: "timestamp" },
 ]);
 
 exports.ListEventsResponse = new Message("touchstone.v1.ListEventsResponse", () => [

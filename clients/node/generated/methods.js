@@ -95,6 +95,12 @@ exports.methods = [
     application: ["applicationId"],
   },
   {
+    name: "findProfiles", path: "/touchstone.v1.AdministrationService/FindProfiles",
+    request: messages.FindProfilesRequest, response: messages.FindProfilesResponse,
+    isStream: false, mayRepeat: true,
+    application: ["applicationId"],
+  },
+  {
     name: "unlockDevice", path: "/touchstone.v1.AdministrationService/UnlockDevice",
     request: messages.UnlockDeviceRequest, response: messages.UnlockDeviceResponse,
     isStream: false, mayRepeat: true,

@@ -149,6 +149,14 @@ extension TouchstoneClient {
     method(V1.AdministrationService.getProfile)
   }
 
+  /// Finds profiles of an application by a text that a person reads out or pastes. The audit log has each search as profile.searched,
+  /// because it lists people. A caller may make 60 searches at once, and then one a second; an operator of the console one in five
+  /// seconds.
+  /// INVALID_ARGUMENT: `applicationID`, text. RESOURCE_EXHAUSTED: TOO_MANY_SEARCHES, the caller has made too many searches.
+  public var findProfiles: UnaryMethod<V1.FindProfilesRequest, V1.FindProfilesResponse> {
+    method(V1.AdministrationService.findProfiles)
+  }
+
   /// Ends the lockout of a device's biometrics and sets its count to zero, for all applications of this application's vendor. May
   /// be repeated.
   /// INVALID_ARGUMENT: `applicationID`, `deviceID`, reason. NOT_FOUND: the application has no active binding on the device.

@@ -9,7 +9,45 @@ internal import TouchstoneService
 struct AdminProfile: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "profile", abstract: "A person's account in an application.",
-    subcommands: [Show.self, Explain.self, Settings.self, ProfileEvents.self, Erase.self])
+    subcommands: [Find.self, Show.self, Explain.self, Settings.self, ProfileEvents.self, Erase.self])
+
+  struct Find: AdminCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Find a profile by an id, or profiles by the beginning of theirs.",
+      discussion: """
+        Spaces, line ends and quotes around the id are left out, and marks that show nothing. The audit log has each search. With \
+        --json: a FoundProfile in each line. Exits with 66 if nothing is found.
+        """)
+
+    @Argument(help: ArgumentHelp("The application's id.", valueName: "application"))
+    var applicationID: String
+
+    @Argument(help: "The id of a profile, a binding, a device or a passkey's credential.")
+    var text: String
+
+    @Flag(help: "List the profiles whose ids begin so, 20 at most; at least 3 characters.")
+    var prefix = false
+
+    @OptionGroup var options: AdminOptions
+
+    func perform(_ session: AdminSession) async throws(AdminFailure) {
+      let request = V1.FindProfilesRequest(applicationID: applicationID, text: text, prefix: prefix)
+      let answer = try await session.call(session.client.findProfiles, request)
+      guard !answer.profiles.isEmpty else {
+        throw AdminFailure(.noInput, "nothing is found by \(shown(text)) in application \(shown(applicationID))")
+      }
+      for found in answer.profiles where session.isJSON { try session.printJSON(found) }
+      if !session.isJSON {
+        session.print(
+          TextTable(
+            ["PROFILE", "FOUND BY", "BINDING"],
+            answer.profiles.map {
+              [shown($0.profileID), $0.foundBy.word, $0.bindingID.isEmpty ? "-" : shown($0.bindingID)]
+            }))
+      }
+      if answer.hasMore { printError("touchstone: more ids begin so: type more of it") }
+    }
+  }
 
   struct Show: AdminCommand {
     static let configuration = CommandConfiguration(

@@ -2,6 +2,7 @@
 
 internal import CommandProgram
 internal import Dispatch
+internal import Encodings
 internal import Glibc
 internal import ServiceDestination
 internal import TerminalText
@@ -91,6 +92,34 @@ struct AdminSession: Sendable {
     guard let time else { return "-" }
     let offset = isUTC ? nil : Self.localOffsetMinutes(at: time.seconds)
     return time.rfc3339(offsetMinutes: offset, hasFraction: false) ?? "\(time.seconds) s"
+  }
+
+  /// Reads a time as operators type it: an age, a day, a time of day.
+  func time(_ text: String, of option: String) throws(AdminFailure) -> V1.Timestamp {
+    guard let seconds = Self.age(text).map({ Int64(Glibc.time(nil)) - $0 }) ?? calendarTime(text) else {
+      throw AdminFailure(
+        .usage, "\(option): \(shown(text)) is no time: say 2h, 2026-11-29, \"2026-11-29 02:00\" or 2026-11-29T02:00:00Z"
+      )
+    }
+    return V1.Timestamp(seconds: seconds)
+  }
+
+  /// "2h", in seconds.
+  private static func age(_ text: String) -> Int64? {
+    let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
+    guard let unit = text.last.flatMap({ units[$0] }), let count = UInt32(text.dropLast()) else {
+      return nil
+    }
+    return Int64(count) * unit
+  }
+
+  /// `nil` also for a time that the zone's clocks skip.
+  private func calendarTime(_ text: String) -> Int64? {
+    guard let (local, hasOffset) = CalendarTime.read(typed: text) else { return nil }
+    if hasOffset || isUTC { return local }
+    let near = local - Self.localOffsetMinutes(at: local) * 60
+    let seconds = local - Self.localOffsetMinutes(at: near) * 60
+    return seconds + Self.localOffsetMinutes(at: seconds) * 60 == local ? seconds : nil
   }
 
   private static func localOffsetMinutes(at seconds: Int64) -> Int64 {

@@ -33,6 +33,10 @@ extension V1.AttestationLevel {
   var word: String { word("none", "self", "app", "TEE", "StrongBox") }
 }
 
+extension V1.FoundBy {
+  var word: String { word("profile", "binding", "device", "credential", "prefix") }
+}
+
 extension V1.BiometryType {
   var word: String { word("none", "Touch ID", "Face ID", "Optic ID", "voice") }
 }

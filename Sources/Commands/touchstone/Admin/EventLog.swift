@@ -3,10 +3,17 @@
 internal import TerminalText
 internal import TouchstoneClient
 internal import TouchstoneCodec
+internal import TouchstoneService
 
 struct EventLog {
   let session: AdminSession
   let filter: V1.EventFilter
+  /// Prints comma-separated values.
+  let isTable: Bool
+  /// The events that are listed or counted at most.
+  let limit: Int
+  var since: V1.Timestamp?
+  var until: V1.Timestamp?
 
   /// The service's maximum.
   private static let pageSize: UInt32 = 1_000
@@ -21,6 +28,12 @@ struct EventLog {
     }
   }
 
+  func count(by key: EventCount.Key, after sequence: UInt64) async throws(AdminFailure) {
+    var count = EventCount(by: key, namesApplications: filter.applicationID.isEmpty)
+    try await pages(after: sequence) { events in for event in events { count.add(event) } }
+    count.print(session)
+  }
+
   /// Reads all of them, because the API has no other order.
   func last(_ count: Int, after sequence: UInt64) async throws(AdminFailure) -> [V1.Event] {
     var last: [V1.Event] = []
@@ -31,7 +44,9 @@ struct EventLog {
   private func pages(
     after sequence: UInt64, _ body: ([V1.Event]) throws(AdminFailure) -> Void
   ) async throws(AdminFailure) {
-    var request = V1.ListEventsRequest(filter: filter, afterSequence: sequence, pageSize: Self.pageSize)
+    var request = V1.ListEventsRequest(
+      filter: filter, afterSequence: sequence, pageSize: Self.pageSize, since: since, until: until)
+    var left = limit
     repeat {
       let page = try await session.call(session.client.listEvents, request)
       if sequence == 0, request.pageToken.isEmpty, page.archivedThrough > 0 {
@@ -39,7 +54,12 @@ struct EventLog {
           "touchstone: events up to \(page.archivedThrough) were archived: they are in the archive's files (events-…-….jsonl)"
         )
       }
-      try body(page.events)
+      try body(Array(page.events.prefix(left)))
+      if page.events.count > left {
+        throw AdminFailure(
+          .difference, "there are more than \(limit) events: narrow --since and --until, or raise --limit")
+      }
+      left -= page.events.count
       request.pageToken = page.nextPageToken
     } while !request.pageToken.isEmpty
   }
@@ -98,6 +118,7 @@ struct EventLog {
 
   func print(_ event: V1.Event) throws(AdminFailure) {
     if session.isJSON { return try session.printJSON(event) }
+    if isTable { return printLine(printable(EventTable.line(event))) }
     session.print(words: words(event))
   }
 

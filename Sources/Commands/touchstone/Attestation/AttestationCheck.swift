@@ -4,7 +4,6 @@ internal import ArgumentParser
 internal import CommandProgram
 internal import Encodings
 internal import FoundationEssentials
-internal import SettingFiles
 internal import TerminalText
 internal import TouchstoneAttestation
 internal import TouchstoneCrypto

@@ -1,7 +1,7 @@
 // `touchstone policy …`: shows the policies in force, and what they would decide. It starts and changes nothing.
 
 internal import ArgumentParser
-internal import SettingFiles
+internal import Encodings
 internal import TouchstonePolicy
 internal import TouchstoneServer
 internal import TouchstoneService

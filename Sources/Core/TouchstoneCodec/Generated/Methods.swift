@@ -214,6 +214,14 @@ extension V1 {
       path: "/touchstone.v1.AdministrationService/GetProfile", kind: .unary, idempotency: .noSideEffects
     ) { $0.applicationID }
 
+    /// Finds profiles of an application by a text that a person reads out or pastes. The audit log has each search as profile.searched,
+    /// because it lists people. A caller may make 60 searches at once, and then one a second; an operator of the console one in five
+    /// seconds.
+    /// INVALID_ARGUMENT: application_id, text. RESOURCE_EXHAUSTED: TOO_MANY_SEARCHES, the caller has made too many searches.
+    package static let findProfiles = WireMethod<FindProfilesRequest, FindProfilesResponse>(
+      path: "/touchstone.v1.AdministrationService/FindProfiles", kind: .unary, idempotency: .idempotent
+    ) { $0.applicationID }
+
     /// Ends the lockout of a device's biometrics and sets its count to zero, for all applications of this application's vendor. May
     /// be repeated.
     /// INVALID_ARGUMENT: application_id, device_id, reason. NOT_FOUND: the application has no active binding on the device.
@@ -254,9 +262,11 @@ extension V1 {
     /// end, because the database was restored from a backup. A log that has grown past that number again is not told from the
     /// earlier one: look for the event store.restored.
     /// One call reads about 10,000 events at most, whether or not the filter admits them: a page may have few events, or none,
-    /// and others may follow. Only next_page_token says whether there are more.
+    /// and others may follow. Only next_page_token says whether there are more. With since and until, it reads the events of that time
+    /// alone, and some seconds before and after it.
     ///
-    /// INVALID_ARGUMENT: filter.application_id, filter.profile_id, filter.kinds (over 32), page_size, page_token. OUT_OF_RANGE:
+    /// INVALID_ARGUMENT: a field of filter, filter.kinds (over 32, or no kind of event), page_size, page_token, since, until (not after
+    /// since). OUT_OF_RANGE:
     /// EVENTS_ARCHIVED, events after after_sequence (or of the next page) were archived; ErrorInfo's metadata has the
     /// first_sequence that is left; BEYOND_LOG_END, the log ends before after_sequence (or page_token); metadata has the log's
     /// last_sequence. RESOURCE_EXHAUSTED: too many lists, of this caller or in total, wait for their turns. A list
@@ -357,6 +367,7 @@ extension MethodDescriptor {
     V1.SecretService.getUnlockSettings.descriptor,
     V1.SecretService.setUnlockSettings.descriptor,
     V1.AdministrationService.getProfile.descriptor,
+    V1.AdministrationService.findProfiles.descriptor,
     V1.AdministrationService.unlockDevice.descriptor,
     V1.AdministrationService.unlockSecret.descriptor,
     V1.AdministrationService.eraseProfile.descriptor,
@@ -390,6 +401,7 @@ extension JSONMethod {
     JSONMethod(V1.SecretService.getUnlockSettings),
     JSONMethod(V1.SecretService.setUnlockSettings),
     JSONMethod(V1.AdministrationService.getProfile),
+    JSONMethod(V1.AdministrationService.findProfiles),
     JSONMethod(V1.AdministrationService.unlockDevice),
     JSONMethod(V1.AdministrationService.unlockSecret),
     JSONMethod(V1.AdministrationService.eraseProfile),

@@ -29,6 +29,10 @@ public struct EventDraft: Sendable, Hashable {
     self.caller = caller
     self.details = details.sorted { $0.key < $1.key }
   }
+
+  /// How much earlier than the one before an event may be by its own time. Replicas' clocks differ by up to 15 seconds
+  /// before an alert fires (TouchstoneClockOffset), and a commit waits for its disk up to five.
+  package static let timeTolerance = Duration.seconds(20)
 }
 
 public struct EventDetail: Sendable, Hashable {

@@ -184,6 +184,25 @@ extension EventRecord {
   }
 }
 
+extension EventRecord {
+  /// Halves the kept log until no event is between `older`, which is before the time, and `newer`. Erased events, which
+  /// have no time, count like the next event that has one. Its parameter is the time; it answers `Store.eventPlace`.
+  package static let placeQuery = """
+    WITH RECURSIVE search (older, newer) AS (
+      SELECT (SELECT sequence FROM event_archive), (SELECT sequence + 1 FROM event_chain)
+      UNION ALL
+      SELECT CASE WHEN \(middleTime) < $1 THEN \(middle) ELSE older END,
+        CASE WHEN \(middleTime) < $1 THEN newer ELSE \(middle) END
+      FROM search WHERE newer - older > 1)
+    SELECT max(older) FROM search
+    """
+  private static let middle = "(older + newer) / 2"
+  private static let middleTime = """
+    (SELECT time FROM events WHERE sequence >= \(middle) AND sequence < newer AND time IS NOT NULL
+      ORDER BY sequence LIMIT 1)
+    """
+}
+
 extension EventChain.Head {
   @inlinable
   public init(_ row: inout some ColumnReader) {

@@ -8,7 +8,7 @@ package import TouchstoneService
 package enum OperatorRole: String, CaseIterable, Sendable {
   /// Looks at profiles, events, policies and health.
   case read
-  /// Unlocks, revokes and changes switches.
+  /// Searches people by any id, unlocks, revokes and changes switches.
   case support
   /// Erases.
   case admin
@@ -23,7 +23,8 @@ extension OperatorRole {
       Administration.explainEvaluation.descriptor,
     ]
     let supporting = [
-      Administration.unlockDevice.descriptor, Administration.unlockSecret.descriptor,
+      Administration.findProfiles.descriptor, Administration.unlockDevice.descriptor,
+      Administration.unlockSecret.descriptor,
       V1.BindingService.revokeBinding.descriptor, V1.SecretService.setUnlockSettings.descriptor,
     ]
     return switch self {

@@ -1,15 +1,18 @@
 // Events as a table, on a page of their own and in a profile's timeline. Pure.
 
 internal import TouchstoneCodec
+internal import TouchstoneService
 
 struct EventsView: Sendable {
   var search: EventSearch
-  var list: EventList
+  /// `nil`: the form is wrong.
+  var list: EventList?
   /// The page loads itself again.
   var isFollowing: Bool
   var known: [String]
   /// Events of all applications and of none may be seen.
   var seesAllApplications: Bool
+  var error: String?
 }
 
 extension Page {
@@ -17,38 +20,53 @@ extension Page {
   static let followSeconds = 5
 
   static func events(_ reader: Reader, _ view: EventsView) -> Page {
-    let search = view.search
-    var fields: [(String, String)] = []
-    if !search.applicationID.isEmpty { fields.append((Form.Field.application, search.applicationID)) }
-    if !search.profileID.isEmpty { fields.append((Form.Field.profile, search.profileID)) }
-    if !search.kindPrefix.isEmpty { fields.append(("kind", search.kindPrefix)) }
-    let earlier = reader.link(ConsolePath.events, fields + [("before", "\(view.list.searched.lowerBound)")])
-    let newest = reader.link(ConsolePath.events, fields)
-    let follow = reader.link(ConsolePath.events, fields + [("follow", "yes")])
-    let following: HTML =
-      view.isFollowing
-      ? "<p>\(reader(.following)) <a class=\"button quiet\" href=\"\(newest)\">\(reader(.stopFollowing))</a></p>"
-      : "<p><a class=\"button quiet\" href=\"\(follow)\">\(reader(.follow))</a></p>"
-    let kinds: [(value: String, text: String)] = [("", reader(.allKinds))] + EventKinds.groups.map { ($0, "\($0)*") }
-    let first: HTML? =
-      search.before == nil ? nil : "<a class=\"button quiet\" href=\"\(newest)\">\(reader(.newest))</a>\n"
-    let last: HTML? =
-      view.list.hasEarlier ? "<a class=\"button quiet\" href=\"\(earlier)\">\(reader(.earlier))</a>\n" : nil
+    let error: HTML? = view.error.map { Form.notice($0, isError: true) }
     return Page(
       reader(.events), refreshSeconds: view.isFollowing ? followSeconds : nil,
       """
+      \(error)\(eventForm(reader, view))
+      \(view.list.map { eventList(reader, view, $0) })
+      """)
+  }
+
+  private static func eventForm(_ reader: Reader, _ view: EventsView) -> HTML {
+    let search = view.search
+    let kinds = EventKinds.groups.map { ($0, "\($0)*") } + EventKinds.all.map { ($0, $0) }
+    let texts: [(String, Phrase, HTML)] = [
+      (Form.Field.profile, .profile, ""), (Form.Field.device, .deviceID, ""), ("binding", .bindingID, ""),
+      ("caller", .caller, ""), ("reason", .reason, ""), ("since", .since, " type=\"datetime-local\""),
+      ("until", .until, " type=\"datetime-local\""),
+    ]
+    return """
       <form method="get" action="\(reader.link(ConsolePath.events))" class="inline">
       \(applications(reader, view))
-      \(Form.text(Form.Field.profile, reader(.profile), value: search.profileID, attributes: " maxlength=\"128\""))
-      \(Form.select("kind", reader(.kind), kinds, chosen: search.kindPrefix))
+      \(Form.select("kind", reader(.kind), [("", reader(.allKinds))] + kinds, chosen: search["kind"]))
+      \(texts.map { Form.text($0, reader($1), value: search[$0], attributes: $2) })
       <button>\(reader(.show))</button>
       </form>
+      """
+  }
+
+  private static func eventList(_ reader: Reader, _ view: EventsView, _ list: EventList) -> HTML {
+    let fields = view.search.fields
+    func link(_ path: String, _ more: [(String, String)], _ text: Phrase) -> HTML {
+      "<a class=\"button quiet\" href=\"\(reader.link(path, fields + more))\">\(reader(text))</a>\n"
+    }
+    let following: HTML =
+      view.isFollowing
+      ? "<p>\(reader(.following)) \(link(ConsolePath.events, [], .stopFollowing))</p>"
+      : "<p>\(link(ConsolePath.events, [("follow", "yes")], .follow))</p>"
+    let first = view.search.before == nil ? nil : link(ConsolePath.events, [], .newest)
+    let last =
+      list.hasEarlier ? link(ConsolePath.events, [("before", "\(list.searched.lowerBound)")], .earlier) : nil
+    return """
       \(following)
-      \(eventTable(reader, view.list.events, showsProfile: true))
-      <p class="hint">\(reader(.eventWindow, "\(view.list.searched.lowerBound)", "\(view.list.searched.upperBound)"))</p>
-      \(archived(reader, view.list))
-      <p class="actions">\(first)\(last)</p>
-      """)
+      \(eventTable(reader, list.events, showsProfile: true))
+      <p class="hint">\(reader(.eventWindow, "\(list.searched.lowerBound)", "\(list.searched.upperBound)"))</p>
+      \(archived(reader, list))
+      <p class="actions">\(first)\(last)\(link(ConsolePath.export, [("form", "csv")], .exportCSV))\
+      \(link(ConsolePath.export, [("form", "json")], .exportJSON))</p>
+      """
   }
 
   /// The place of the events before the log's first, which no page of the console has.
@@ -58,7 +76,7 @@ extension Page {
 
   private static func applications(_ reader: Reader, _ view: EventsView) -> HTML {
     Form.application(
-      reader, chosen: view.search.applicationID, known: view.known, isRequired: !view.seesAllApplications)
+      reader, chosen: view.search[Form.Field.application], known: view.known, isRequired: !view.seesAllApplications)
   }
 
   /// A table whose rows become cards where it is narrow: each cell names its column.
@@ -100,10 +118,10 @@ extension Page {
   private static func profile(_ reader: Reader, _ event: V1.Event) -> HTML {
     guard !event.applicationID.isEmpty else { return "–" }
     guard !event.profileID.isEmpty else { return HTML.name(event.applicationID) }
-    let path = reader.link(
-      ConsolePath.profile, [(Form.Field.application, event.applicationID), (Form.Field.profile, event.profileID)])
-    return
-      "<a href=\"\(path)\">\(HTML.name(event.profileID))</a> <span class=\"hint line\">\(HTML.name(event.applicationID))</span>"
+    return """
+      \(profileLink(reader, event.applicationID, event.profileID)) \
+      <span class="hint line">\(HTML.name(event.applicationID))</span>
+      """
   }
 
   /// Reason first, then all others by their names.

@@ -8,6 +8,10 @@ enum Form {
     static let action = "action"
     static let application = "application"
     static let profile = "profile"
+    /// An id to search for.
+    static let text = "text"
+    static let prefix = "prefix"
+    static let device = "device"
     static let target = "target"
     static let reason = "reason"
     static let confirmation = "confirmation"
@@ -78,6 +82,7 @@ enum Form {
 
   /// The application: a choice if the operator has some alone, otherwise a text.
   static func application(_ reader: Reader, chosen: String, known: [String], isRequired: Bool = true) -> HTML {
+    let chosen = chosen.isEmpty && isRequired && known.count == 1 ? known[0] : chosen
     if let own = reader.signedIn?.applications {
       return select(Field.application, reader(.application), own.map { ($0, $0) }, chosen: chosen)
     }

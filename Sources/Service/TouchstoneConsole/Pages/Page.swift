@@ -21,6 +21,8 @@ struct Reader: Sendable {
   var offset = TimeOffset.utc
   /// When the page was made, in seconds since 1970.
   var now: Int64 = 0
+  /// The page's, which the menu's links and the next forms keep.
+  var application = ""
 
   /// What a proxy puts before the console's paths (`ConsoleURL.basePath`).
   var basePath = ""
@@ -48,9 +50,12 @@ enum ConsolePath {
   static let language = "/console/language"
   static let offset = "/console/offset"
   static let style = "/console/console.css"
+  static let find = "/console/find"
+  static let device = "/console/device"
   static let profile = "/console/profile"
   static let action = "/console/action"
   static let events = "/console/events"
+  static let export = "/console/events/export"
   static let policies = "/console/policies"
   static let explain = "/console/explain"
   static let health = "/console/health"
@@ -146,7 +151,8 @@ struct Page: Sendable {
     let present = reader.path.prefix { $0 != "?" }
     let links = entries.map { phrase, path -> HTML in
       let mark: HTML = path == present ? " aria-current=\"page\"" : ""
-      return "<li><a href=\"\(reader.link(path))\"\(mark)>\(reader(phrase))</a></li>\n"
+      let fields = reader.application.isEmpty ? [] : [(Form.Field.application, reader.application)]
+      return "<li><a href=\"\(reader.link(path, fields))\"\(mark)>\(reader(phrase))</a></li>\n"
     }
     return "<nav aria-label=\"\(reader(.mainMenu))\"><ul>\n\(links)</ul></nav>"
   }

@@ -15,6 +15,8 @@ struct ProfileView: Sendable {
   /// The actions that the operator's role allows.
   var actions: Set<ConsoleAction>
   var done: ConsoleAction?
+  /// The operator may see a device's profiles.
+  var maySearch: Bool
   var now: Int64
 
   /// The one that was used last comes first; one that was never used counts from its making.
@@ -105,7 +107,7 @@ extension Page {
       rows.append((reader(.failures), "\(standing.biometryFailures)"))
     }
     rows += posture(reader, view.posture(of: binding))
-    rows += facts(reader, binding)
+    rows += facts(reader, view, binding)
     return """
       <article class="card">
       <h3>\(deviceName(reader, binding))</h3>
@@ -134,7 +136,10 @@ extension Page {
     ]
   }
 
-  private static func facts(_ reader: Reader, _ binding: V1.Binding) -> [(String, HTML)] {
+  private static func facts(_ reader: Reader, _ view: ProfileView, _ binding: V1.Binding) -> [(String, HTML)] {
+    let device = reader.link(
+      ConsolePath.device, [(Form.Field.application, view.applicationID), (Form.Field.device, binding.deviceID)])
+    let id = HTML.code(binding.deviceID)
     let keys = [binding.credential.phrase] + binding.protections.map(\.phrase)
     return [
       (reader(.created), binding.createdAt.map { reader.time($0.seconds) } ?? "–"),
@@ -142,7 +147,7 @@ extension Page {
       (reader(.keys), "\(keys.map { reader($0) }.joined(separator: ", "))"),
       (reader(.attestation), "\(reader(binding.attestationLevel.phrase))"),
       (reader(.bindingID), HTML.code(binding.bindingID)),
-      (reader(.deviceID), HTML.code(binding.deviceID)),
+      (reader(.deviceID), view.maySearch ? "<a href=\"\(device)\">\(id)</a>" : id),
     ]
   }
 

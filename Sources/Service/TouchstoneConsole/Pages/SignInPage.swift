@@ -1,4 +1,4 @@
-// The sign-in, the search, and messages. Pure.
+// The sign-in, and messages. Pure.
 
 struct SignInView: Sendable {
   /// Shown after the sign-in.
@@ -62,20 +62,6 @@ extension Page {
       """)
     step.hasScript = true
     return step
-  }
-
-  /// - Parameter known: applications that the configuration names.
-  static func search(_ reader: Reader, known: [String], notices: [String] = []) -> Page {
-    Page(
-      reader(.findProfile),
-      """
-      \(notices.map { Form.notice($0) })<form method="get" action="\(reader.link(ConsolePath.profile))" class="narrow" role="search">
-      \(Form.application(reader, chosen: known.count == 1 ? known[0] : "", known: known))
-      \(Form.text(
-        Form.Field.profile, reader(.profile), hint: reader(.profileHint), attributes: " required maxlength=\"128\""))
-      <button>\(reader(.find))</button>
-      </form>
-      """)
   }
 
   /// Opens the page once more, as a link of this page: after a link of another site the browser left the session's

@@ -21,6 +21,8 @@ struct Visit: Sendable {
   /// The query's fields, or those of a form with the right token.
   let fields: FormFields
 
+  var maySearch: Bool { `operator`.mayCall(V1.AdministrationService.findProfiles.descriptor) }
+
   func field(_ name: String) -> String { fields[name] ?? "" }
 
   func page(_ page: Page, _ status: HTTPStatus = .ok) -> HTTPResponse {
@@ -37,10 +39,13 @@ extension Console {
   package func addRoutes(to router: inout HTTPRouter) {
     addSignIn(to: &router)
     get(ConsolePath.home, &router) { [self] in home($0) }
+    get(ConsolePath.find, &router) { [self] in await find($0) }
+    get(ConsolePath.device, &router) { [self] in await device($0) }
     get(ConsolePath.profile, &router) { [self] in await profile($0) }
     get(ConsolePath.action, &router) { [self] in await confirmation($0) }
     post(ConsolePath.action, &router) { [self] in await act($0) }
     get(ConsolePath.events, &router) { [self] in await events($0) }
+    get(ConsolePath.export, &router) { [self] in await export($0) }
     get(ConsolePath.policies, &router) { [self] in policies($0) }
     get(ConsolePath.explain, &router) { [self] in await explain($0) }
     get(ConsolePath.health, &router) { [self] in await health($0) }
@@ -211,6 +216,7 @@ extension Console {
     if case .these(let own) = account.applications { applications = own }
     reader.signedIn = Reader.SignedIn(
       name: account.name, role: account.role, formToken: session.formToken, applications: applications)
+    reader.application = fields[Form.Field.application] ?? ""
     let calls = OperatorCalls(
       service: service, methods: methods, loop: loop, caller: account.caller, peer: peer(of: request),
       language: reader.language)

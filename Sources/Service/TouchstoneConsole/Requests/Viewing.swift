@@ -21,7 +21,60 @@ extension Console {
       notices.append(reader(notice.action, .done))
       if notice.archivedThrough > 0 { notices.append(reader(.archivedThrough, "\(notice.archivedThrough)")) }
     }
-    return visit.page(.search(reader, known: known, notices: notices))
+    return visit.page(.find(reader, FindView(known: known, maySearch: visit.maySearch, notices: notices)))
+  }
+
+  // MARK: Find
+
+  func find(_ visit: Visit) async -> HTTPResponse {
+    let application = visit.reader.application
+    var view = FindView(
+      known: known, maySearch: visit.maySearch, text: visit.field(Form.Field.text),
+      isPrefix: visit.field(Form.Field.prefix) == "yes")
+    do throws(CallFailure) {
+      view.found = try await search(visit, application, view.text, isPrefix: view.isPrefix)
+      if view.found.profiles.count == 1, !view.isPrefix, let id = view.found.profiles.first?.profileID {
+        let fields = [(Form.Field.application, application), (Form.Field.profile, id)]
+        return redirect(to: ConsoleLink.path(ConsolePath.profile, fields))
+      }
+      guard view.found.profiles.isEmpty else { return visit.page(.find(visit.reader, view)) }
+      // A text that is too short to be a beginning lists nothing.
+      let others = view.isPrefix ? nil : try? await search(visit, application, view.text, isPrefix: true)
+      (view.found, view.error) = (others ?? view.found, visit.reader(.nothingFound))
+      return visit.page(.find(visit.reader, view), .notFound)
+    } catch {
+      guard let complaint = complaint(error, visit) else {
+        return failure(error, visit, back: (.backToSearch, ConsolePath.home))
+      }
+      view.error = complaint
+      return visit.page(.find(visit.reader, view), error.code == .invalidArgument ? .badRequest : .tooManyRequests)
+    }
+  }
+
+  private func search(
+    _ visit: Visit, _ application: String, _ text: String, isPrefix: Bool
+  ) async throws(CallFailure) -> V1.FindProfilesResponse {
+    try await visit.calls(
+      V1.AdministrationService.findProfiles,
+      V1.FindProfilesRequest(applicationID: application, text: text, prefix: isPrefix))
+  }
+
+  /// A device has one profile in each application. Each of these searches is an event.
+  private static let maximumApplicationsOfDevice = 8
+
+  func device(_ visit: Visit) async -> HTTPResponse {
+    let (first, id) = (visit.reader.application, visit.field(Form.Field.device))
+    let others = (visit.reader.signedIn?.applications ?? known).filter { !$0.utf8.elementsEqual(first.utf8) }
+    var holders: [(String, V1.FoundProfile)] = []
+    do throws(CallFailure) {
+      for application in ([first] + others).prefix(Self.maximumApplicationsOfDevice) {
+        let found = try await search(visit, application, id, isPrefix: false)
+        holders += found.profiles.filter { $0.foundBy == .deviceID }.map { (application, $0) }
+      }
+      return visit.page(.device(visit.reader, id, holders))
+    } catch {
+      return failure(error, visit, back: (.backToSearch, ConsolePath.home))
+    }
   }
 
   // MARK: Profile
@@ -34,7 +87,7 @@ extension Console {
       let profile: V1.GetProfileResponse = try await visit.calls(
         V1.AdministrationService.getProfile,
         V1.GetProfileRequest(applicationID: application, profileID: id, policy: policy))
-      var search = EventSearch(applicationID: application, profileID: id)
+      var search = EventSearch([(Form.Field.application, application), (Form.Field.profile, id)])
       search.limit = Self.timelineEvents
       let events = try? await search.run(by: visit.calls)
       return visit.page(
@@ -44,8 +97,13 @@ extension Console {
             applicationID: application, profileID: id, profile: profile, policy: policy, policies: policies.map(\.name),
             events: events,
             actions: Set(ConsoleAction.allCases.filter { visit.operator.mayCall($0.method) }),
-            done: visit.session.notice(at: visit.reader.path)?.action, now: clock().seconds)))
+            done: visit.session.notice(at: visit.reader.path)?.action, maySearch: visit.maySearch, now: clock().seconds)))
     } catch {
+      if error.code == .notFound {
+        let view = FindView(
+          known: known, maySearch: visit.maySearch, text: id, error: visit.reader(.unknownProfile))
+        return visit.page(.find(visit.reader, view), .notFound)
+      }
       return failure(error, visit, back: (.backToSearch, ConsolePath.home))
     }
   }
@@ -53,24 +111,35 @@ extension Console {
   // MARK: Events
 
   func events(_ visit: Visit) async -> HTTPResponse {
-    var search = EventSearch(
-      applicationID: visit.field(Form.Field.application), profileID: visit.field(Form.Field.profile),
-      kindPrefix: visit.field("kind"), before: UInt64(visit.field("before")))
-    // An operator of some applications alone sees one of them at a time.
-    if search.applicationID.isEmpty, let first = visit.reader.signedIn?.applications?.first {
-      search.applicationID = first
-    }
+    var view = EventsView(
+      search: EventSearch(visit), isFollowing: visit.field("before").isEmpty && visit.field("follow") == "yes",
+      known: known, seesAllApplications: visit.operator.seesAllApplications)
     do throws(CallFailure) {
-      let list = try await search.run(by: visit.calls)
-      return visit.page(
-        .events(
-          visit.reader,
-          EventsView(
-            search: search, list: list, isFollowing: search.before == nil && visit.field("follow") == "yes",
-            known: known,
-            seesAllApplications: visit.operator.seesAllApplications)))
+      view.list = try await view.search.run(by: visit.calls)
+      return visit.page(.events(visit.reader, view))
     } catch {
-      return failure(error, visit, back: (.events, ConsolePath.events))
+      guard let complaint = complaint(error, visit), error.code == .invalidArgument else {
+        return failure(error, visit, back: (.events, ConsolePath.events))
+      }
+      view.error = complaint
+      return visit.page(.events(visit.reader, view), .badRequest)
+    }
+  }
+
+  /// All events that the form admits, as a file, or none if they are too many.
+  func export(_ visit: Visit) async -> HTTPResponse {
+    let search = EventSearch(visit)
+    let back = (Phrase.events, ConsoleLink.path(ConsolePath.events, search.fields))
+    do throws(CallFailure) {
+      guard let events = try await search.all(by: visit.calls) else {
+        let text = visit.reader(.exportTooLong, "\(EventSearch.maximumExport)")
+        return visit.page(.message(visit.reader, .refused, [text], back: back), .contentTooLarge)
+      }
+      let isTable = visit.field("form") == "csv"
+      let lines = isTable ? [EventTable.heading] + events.map(EventTable.line) : events.compactMap { try? $0.json() }
+      return ConsoleResponse.file(isTable ? "events.csv" : "events.jsonl", lines: lines)
+    } catch {
+      return failure(error, visit, back: back)
     }
   }
 
@@ -92,10 +161,10 @@ extension Console {
       view.answer = answer
       return visit.page(.explain(visit.reader, view))
     } catch {
-      guard error.code == .invalidArgument || error.code == .notFound else {
+      guard let complaint = complaint(error, visit), error.code != .resourceExhausted else {
         return failure(error, visit, back: (.explain, ConsolePath.explain))
       }
-      view.error = "\(visit.reader(error.code == .notFound ? .notFound : .invalid)): \(error.message)"
+      view.error = complaint
       return visit.page(.explain(visit.reader, view), error.code == .notFound ? .notFound : .badRequest)
     }
   }
@@ -109,6 +178,14 @@ extension Console {
   }
 
   // MARK: Failures
+
+  /// For a page that keeps what was typed; `nil` for a failure that no other input mends.
+  private func complaint(_ failure: CallFailure, _ visit: Visit) -> String? {
+    let titles: [RPCCode: Phrase] = [
+      .invalidArgument: .invalid, .notFound: .notFound, .resourceExhausted: .refused,
+    ]
+    return titles[failure.code].map { "\(visit.reader($0)): \(failure.message)" }
+  }
 
   func failure(_ failure: CallFailure, _ visit: Visit, back: (Phrase, String)) -> HTTPResponse {
     let reader = visit.reader

@@ -57,7 +57,8 @@ enum Phrase: String, Sendable, CaseIterable {
     changePassword, presentPassword, newPassword, repeatedPassword, passwordLength, passwordsDiffer,
     presentPasswordWrong, passwordChanged, signInAgain, sessions, endSessions
   // Find
-  case findProfile, application, profile, profileHint, find, show
+  case findProfile, application, profile, profileHint, find, show, searchText, searchHint, searchPrefix,
+    found, moreFound, nothingFound, deviceProfiles, deviceUnbound
   // Profile
   case whyLoginFails, policy, devices, secrets, noSecrets, switches, timeline, revokedBindings, noActiveBinding,
     noEvents, eventsUnavailable, unnamedDevice, passkey, device, deviceID, model, system, biometry, failures,
@@ -66,7 +67,8 @@ enum Phrase: String, Sendable, CaseIterable {
     passcode, gesture, preferred, yes, no, unknown, noRecovery
   // Events
   case time, event, caller, reason, number, details, earlier, newest, follow, stopFollowing, following,
-    kind, allKinds, allEvents, erasedEvent, eventWindow, archivedEvents
+    kind, allKinds, allEvents, erasedEvent, eventWindow, archivedEvents, since, until,
+    exportCSV, exportJSON, exportTooLong
   // Policies
   case factors, settings, tryPolicy, explainTitle, explainHint, bindingID, orProfile, otherPosture, platform,
     lastSeen, osVersion, sensor, sensorWorks, fingerEnrolled, sensorLocked, devicePasscodeSet, explainNow, result,

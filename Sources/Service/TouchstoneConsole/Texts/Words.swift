@@ -123,13 +123,6 @@ extension Reader {
 
 // MARK: - Events and reasons
 
-/// The first words of kinds of events, by which a list can be narrowed.
-enum EventKinds {
-  static let groups = [
-    "evaluation.", "binding.", "secret.", "device.", "settings.", "profile.", "token.", "operator.", "call.",
-  ]
-}
-
 extension Reader {
   /// The meaning of a kind of event. `nil`: it is shown as it is.
   func eventKind(_ kind: String) -> String? { text(named: "event.\(kind)") }

@@ -1,5 +1,6 @@
 // `callers:` of the configuration: the callers, how the service identifies them, and their grants.
 
+internal import Encodings
 internal import SettingFiles
 internal import TouchstoneCrypto
 internal import TouchstonePolicy

@@ -1,5 +1,6 @@
 // The settings of one process: their names, their defaults, and which of them a reload takes.
 
+internal import Encodings
 internal import SettingFiles
 internal import TouchstoneAttestation
 internal import TouchstoneConsole

@@ -1,6 +1,7 @@
 // AdministrationService: for operators and support staff.
 
 internal import DispatchRPC
+internal import Encodings
 internal import TouchstoneCodec
 internal import TouchstonePolicy
 internal import TouchstoneStore
@@ -9,6 +10,7 @@ extension TouchstoneService {
   func registerAdministration(_ methods: inout MethodTable) {
     typealias Service = V1.AdministrationService
     register(Service.getProfile, in: &methods, handler: getProfile)
+    register(Service.findProfiles, in: &methods, handler: findProfiles)
     register(Service.unlockDevice, in: &methods, handler: unlockDevice)
     register(Service.listEvents, in: &methods, handler: listEvents)
     register(Service.unlockSecret, in: &methods, handler: unlockSecret)
@@ -53,7 +55,9 @@ extension TouchstoneService {
     let bindings = try await shownBindings(of: name, for: exchange)
     let profile = try await profile(name, for: exchange)
     if !bindings.isEmpty || profile.version > 0 { return (profile, bindings) }
-    let event = EventDraft.unknownProfile(applicationID: name.applicationID, caller: exchange.caller, time: clock())
+    let event = EventDraft.profile(
+      .refused, applicationID: name.applicationID, reason: RequestError.Reason.notFound, caller: exchange.caller,
+      time: clock())
     try await refuse(
       .notFound("nothing is known of this profile in this application"),
       recording: ThrottledEvent(event, about: name.profileID), for: exchange)
@@ -223,7 +227,10 @@ extension TouchstoneService {
     _ request: V1.ListEventsRequest, _ exchange: Exchange<V1.ListEventsResponse>
   ) async throws(RequestError) -> V1.ListEventsResponse {
     var validator = RequestValidator()
-    let filter = Self.eventFilter(request.filter, with: &validator)
+    var filter = Self.eventFilter(request.filter, with: &validator)
+    let since = request.since.map { validator.time($0, "since") }
+    let until = request.until.map { validator.time($0, "until") }
+    if let since, let until, until <= since { validator.refuse("until", "must be after since") }
     if request.pageSize > Self.maximumEventCount {
       validator.refuse("page_size", "must be at most \(Self.maximumEventCount)")
     }
@@ -232,8 +239,11 @@ extension TouchstoneService {
     if position == nil { validator.refuse("page_token", "is not one of this method") }
     try validator.finish()
     let limit = request.pageSize == 0 ? Self.defaultEventCount : Int(request.pageSize)
+    if since ?? until != nil {
+      filter.times = (since ?? UnixTime(microseconds: .min))..<(until ?? UnixTime(microseconds: .max))
+    }
     return try await EventList(filter, limit: limit, for: exchange, store: store, permits: eventPermits)
-      .read(after: position ?? 0)
+      .read(after: position ?? 0, since: since, until: until)
   }
 
   private static func eventFilter(_ message: V1.EventFilter?, with validator: inout RequestValidator) -> EventFilter {
@@ -248,10 +258,17 @@ extension TouchstoneService {
       validator.refuse("filter.kinds", "must be at most \(maximumKindPrefixes)")
     }
     for (index, kind) in filter.kinds.prefix(maximumKindPrefixes).enumerated() {
-      validator.identifier(kind, "filter.kinds[\(index)]")
+      validator.kind(kind, "filter.kinds[\(index)]")
     }
-    return EventFilter(
+    validator.optionalIdentifier(filter.deviceID, "filter.device_id")
+    validator.optionalIdentifier(filter.bindingID, "filter.binding_id")
+    validator.optionalIdentifier(filter.caller, "filter.caller")
+    validator.optionalIdentifier(filter.reason, "filter.reason")
+    var admitted = EventFilter(
       applicationID: filter.applicationID, profileID: filter.profileID, kindPrefixes: filter.kinds)
+    (admitted.deviceID, admitted.bindingID) = (filter.deviceID, filter.bindingID)
+    (admitted.caller, admitted.reason) = (filter.caller, filter.reason)
+    return admitted
   }
 
   // MARK: WatchEvents
@@ -263,6 +280,16 @@ extension TouchstoneService {
     let filter = Self.eventFilter(request.filter, with: &validator)
     try validator.finish()
     return try watches.watch(filter, after: request.afterSequence, on: exchange, access)
+  }
+}
+
+extension RequestValidator {
+  /// A kind of event, or the beginning of one.
+  fileprivate mutating func kind(_ text: String, _ field: String) {
+    if let reason = Identifier.violation(in: text) { return refuse(field, reason) }
+    guard !EventKinds.all.contains(where: { $0.utf8.starts(with: text.utf8) }) else { return }
+    let hint = suggestion(for: text, among: EventKinds.all + EventKinds.groups)
+    refuse(field, "is no kind of event, and no beginning of one\(hint)")
   }
 }
 

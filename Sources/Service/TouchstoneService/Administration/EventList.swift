@@ -13,7 +13,7 @@ struct EventList: Sendable {
   /// most.
   static let maximumHeldEvents = 64
 
-  private let filter: EventFilter
+  private var filter: EventFilter
   private let limit: Int
   private let exchange: Exchange<V1.ListEventsResponse>
   private let store: any Store
@@ -31,10 +31,21 @@ struct EventList: Sendable {
   }
 
   /// Throws RESOURCE_EXHAUSTED if too many wait. If that happens after some events were found, it returns them.
-  func read(after position: UInt64) async throws(RequestError) -> V1.ListEventsResponse {
-    var page = try await page(after: position, limit, permit: await permit())
+  ///
+  /// - Parameters:
+  ///   - since: the beginning of the filter's times. The log is read from a little before its place.
+  ///   - until: their end. The log is read to a little after its place.
+  consuming func read(
+    after position: UInt64, since: UnixTime?, until: UnixTime?
+  ) async throws(RequestError) -> V1.ListEventsResponse {
+    let permit = try await permit()
+    let place = try await place(since, plus: .zero - EventDraft.timeTolerance) ?? 0
+    filter.through = try await self.place(until, plus: EventDraft.timeTolerance) ?? .max
+    var page = try await page(after: max(position, place), limit, permit: permit)
+    // A search by time begins where it must: events that were archived meanwhile are named, and not refused.
+    if let error = RequestError.missedEvents(before: page, after: position < place ? 0 : position) { throw error }
     var found = page.events
-    for _ in 1..<Self.maximumReads where !page.reachesEnd && found.count < min(limit, Self.maximumHeldEvents) {
+    for _ in 1..<Self.maximumReads where !isAll(page) && found.count < min(limit, Self.maximumHeldEvents) {
       let permit: StorePermit
       do throws(RequestError) {
         permit = try await self.permit()
@@ -42,12 +53,22 @@ struct EventList: Sendable {
         guard error.code == .resourceExhausted else { throw error }
         break
       }
-      page = try await self.page(after: page.through, limit - found.count, permit: permit)
+      let position = page.through
+      page = try await self.page(after: position, limit - found.count, permit: permit)
+      if let error = RequestError.missedEvents(before: page, after: position) { throw error }
       found += page.events
     }
     return V1.ListEventsResponse(
-      events: found.map(V1.Event.init), nextPageToken: page.reachesEnd ? "" : "\(page.through)",
-      archivedThrough: page.start)
+      events: found.map(V1.Event.init), nextPageToken: isAll(page) ? "" : "\(page.through)",
+      archivedThrough: place > page.start ? 0 : page.start)
+  }
+
+  private func isAll(_ page: EventPage) -> Bool { page.reachesEnd || page.through >= filter.through }
+
+  /// `nil` without a time.
+  private func place(_ time: UnixTime?, plus tolerance: Duration) async throws(RequestError) -> UInt64? {
+    guard let time else { return nil }
+    return try await exchange.value { store.eventPlace(at: time + tolerance, completion: $0) }
   }
 
   private func permit() async throws(RequestError) -> StorePermit {
@@ -57,11 +78,9 @@ struct EventList: Sendable {
   private func page(
     after position: UInt64, _ limit: Int, permit: StorePermit
   ) async throws(RequestError) -> EventPage {
-    let page = try await exchange.value(ending: permit) {
+    try await exchange.value(ending: permit) {
       store.events(matching: filter, afterSequence: position, limit: limit, completion: $0)
     }
-    if let error = RequestError.missedEvents(before: page, after: position) { throw error }
-    return page
   }
 }
 

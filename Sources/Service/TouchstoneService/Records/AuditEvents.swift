@@ -147,11 +147,22 @@ extension EventDraft {
       named?.transactionDigest.map(EventDetail.transaction))
   }
 
-  /// Names no profile, because an unknown one may have been erased.
-  static func unknownProfile(applicationID: String, caller: Caller, time: UnixTime) -> EventDraft {
+  enum ProfileKind: String {
+    /// Nothing is known of it, so that it may have been erased: the event names no profile.
+    case refused = "profile.refused"
+    case searched = "profile.searched"
+  }
+
+  /// - Parameters:
+  ///   - way: prefix or id; `nil`: no search was made.
+  ///   - found: how many profiles.
+  static func profile(
+    _ kind: ProfileKind, applicationID: String, profileID: String = "",
+    reason: String? = nil, searchedBy way: String? = nil, found: Int? = nil, caller: Caller, time: UnixTime
+  ) -> EventDraft {
     EventDraft(
-      "profile.refused", applicationID: applicationID, caller: caller, time: time,
-      EventDetail("reason", RequestError.Reason.notFound))
+      kind.rawValue, applicationID: applicationID, profileID: profileID, caller: caller, time: time,
+      EventDetail("reason", reason), EventDetail("by", way), EventDetail("found", found.map(String.init)))
   }
 
   enum DeviceKind: String {

@@ -1,5 +1,6 @@
 // Pages of the audit log.
 
+internal import TouchstonePolicy
 internal import TouchstoneStore
 
 struct EventReader: Sendable {
@@ -12,7 +13,7 @@ struct EventReader: Sendable {
   ) async throws(PostgresError) -> EventPage {
     let limit = min(max(0, limit), EventPage.maximumRows)
     let isOfProfile = !filter.applicationID.isEmpty && !filter.profileID.isEmpty
-    let select = Self.select(filter, afterSequence: afterSequence, limit: limit, isOfProfile: isOfProfile)
+    let (select, rowLimit) = Self.select(filter, afterSequence: afterSequence, limit: limit, isOfProfile: isOfProfile)
     // The start is read before the page, so that the page ends where the reading did, and after it, so that events
     // dropped meanwhile count as missing.
     let calls = [
@@ -25,20 +26,25 @@ struct EventReader: Sendable {
     ]
     let end = try results[0].only { row in EventChain.Head(&row) }.sequence
     let rows = try results[2].map { row throws(PostgresError) in try EventRecord(&row) }
-    let events = isOfProfile ? Array(rows.lazy.filter(filter.includes).prefix(limit)) : rows
+    let events = Array(rows.lazy.filter(filter.includes).prefix(limit))
     // Events that are appended meanwhile may be in the page, in order and without a gap.
-    var through = max(events.last?.sequence ?? 0, end)
+    var through = max(events.last?.sequence ?? 0, min(end, filter.through))
     if limit == 0 {
       through = 0
     } else if events.count == limit, let last = events.last?.sequence {
       through = last
-    } else if isOfProfile {
-      if rows.count == EventPage.maximumRows, let last = rows.last?.sequence { through = last }
-    } else if filter.isOfSome {
+    } else if rows.count == rowLimit, let last = rows.last?.sequence {
+      through = last
+    } else if !isOfProfile, filter.hasConditions {
       let last = max(afterSequence, starts[0]).addingReportingOverflow(UInt64(EventPage.maximumRows))
       if !last.overflow { through = min(through, last.partialValue) }
     }
     return EventPage(events: events, through: through, start: starts[1], end: end)
+  }
+
+  func place(at time: UnixTime) async throws(PostgresError) -> UInt64 {
+    try await lists.run([StatementCall(.selectEventPlace).bind(time)], isQuestion: true)[0].only { row in row.version()
+    }
   }
 
   func head() async throws(PostgresError) -> EventChain.Head {
@@ -53,24 +59,29 @@ struct EventReader: Sendable {
     try await lists.run([StatementCall(statement)], isQuestion: true)[0].only { row in EventChain.Head(&row) }
   }
 
+  /// Returns the statement, and how many rows it answers at most.
   private static func select(
     _ filter: EventFilter, afterSequence: UInt64, limit: Int, isOfProfile: Bool
-  ) -> StatementCall {
+  ) -> (StatementCall, rowLimit: Int) {
     // No event has such a number, and an addition to it in SQL must not overflow.
     let after = min(Int64(clamping: afterSequence), .max - Int64(EventPage.maximumRows))
+    let through = Int64(clamping: filter.through)
     guard !isOfProfile else {
-      // Also events of other kinds, to know how far was read.
-      let rows = filter.kindPrefixes.isEmpty ? min(limit, EventPage.maximumRows) : EventPage.maximumRows
-      return StatementCall(.selectEventsOfProfile).bind(filter.applicationID).bind(filter.profileID).bind(after)
-        .bind(limit == 0 ? 0 : rows)
+      var ofAll = EventFilter(applicationID: filter.applicationID, profileID: filter.profileID)
+      ofAll.through = filter.through
+      // Also events that the filter leaves out, to know how far was read.
+      let rows = filter == ofAll || limit == 0 ? limit : EventPage.maximumRows
+      let select = StatementCall(.selectEventsOfProfile).bind(filter.applicationID).bind(filter.profileID).bind(after)
+      return (select.bind(rows).bind(through), rows)
     }
-    guard filter.isOfSome else { return StatementCall(.selectEvents).bind(after).bind(limit) }
-    return StatementCall(.selectMatchingEvents).bind(filter.applicationID).bind(after).bind(array: filter.kindPrefixes)
-      .bind(limit)
+    guard filter.hasConditions else {
+      return (StatementCall(.selectEvents).bind(after).bind(limit).bind(through), limit)
+    }
+    let reason = filter.reason.isEmpty ? [] : [EventDetail(key: "reason", value: filter.reason)].encoded
+    let select = StatementCall(.selectMatchingEvents).bind(filter.applicationID).bind(after)
+      .bind(array: filter.kindPrefixes).bind(limit).bind(through).bind(filter.deviceID).bind(filter.bindingID)
+      .bind(filter.caller).bind(reason).bind(filter.times?.lowerBound.microseconds ?? .min)
+      .bind(filter.times?.upperBound.microseconds ?? .max)
+    return (select, limit)
   }
-}
-
-extension EventFilter {
-  /// Other events are left out.
-  fileprivate var isOfSome: Bool { !applicationID.isEmpty || !kindPrefixes.isEmpty }
 }

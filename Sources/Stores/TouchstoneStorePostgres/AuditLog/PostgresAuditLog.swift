@@ -91,7 +91,7 @@ struct PostgresAuditLogReader {
   /// Returns `nil` for a row that cannot be read as an event.
   private func page(after sequence: UInt64) async throws(PostgresError) -> [EventRecord?] {
     let results = try await session.run([
-      StatementCall(.selectEvents).bind(Int64(clamping: sequence)).bind(EventLogReading.eventsPerPage)
+      StatementCall(.selectEvents).bind(Int64(clamping: sequence)).bind(EventLogReading.eventsPerPage).bind(Int64.max)
     ])
     return try results[0].map { row in try? EventRecord(&row) }
   }

@@ -45,30 +45,37 @@ extension Statement {
     "sequence > GREATEST($\(parameter), (SELECT sequence FROM event_archive))"
   }
   private static let selectFromEvents = "SELECT \(EventRecord.columns) FROM events"
-  /// All kept events after a sequence, up to a number.
+  static let selectEventPlace = Statement("select_event_place", EventRecord.placeQuery)
+  /// All kept events after a sequence, so many, up to another one.
   static let selectEvents = Statement(
-    "select_events", "\(selectFromEvents) WHERE \(isKept(after: 1)) ORDER BY sequence LIMIT $2")
-  /// Kept events not far after a sequence, of an application (empty: of any), whose kinds begin with one of the
-  /// prefixes (none: of any), up to a number. `OFFSET 0` has the near events read by their numbers, and filtered then:
-  /// a plan that is made once for all values would walk all of the application's events to find them.
+    "select_events",
+    "\(selectFromEvents) WHERE \(isKept(after: 1)) AND sequence <= $3 ORDER BY sequence LIMIT $2")
+  /// Kept events not far after a sequence, and up to another one ($5): of an application, a device, a binding, a caller
+  /// (empty: of any), whose kinds begin with one of the prefixes (none: of any), whose encoded details have a piece,
+  /// within a time; so many. `OFFSET 0` has the near events read by their numbers, and filtered then: a plan that is
+  /// made once for all values would walk all of the application's events to find them.
   static let selectMatchingEvents = Statement(
     "select_matching_events",
     """
     SELECT \(EventRecord.columns) FROM (
-      \(selectFromEvents) WHERE \(isKept(after: 2))
+      \(selectFromEvents) WHERE \(isKept(after: 2)) AND sequence <= $5
         AND sequence <= GREATEST($2, (SELECT sequence FROM event_archive)) + \(EventPage.maximumRows)
       ORDER BY sequence OFFSET 0) AS near
     WHERE ($1 = ''::BYTEA OR application_id = $1) AND (cardinality($3::BYTEA[]) = 0 OR EXISTS (
       SELECT 1 FROM unnest($3::BYTEA[]) AS prefix WHERE substring(kind FROM 1 FOR length(prefix)) = prefix))
+      AND ($6 = ''::BYTEA OR device_id = $6) AND ($7 = ''::BYTEA OR binding_id = $7)
+      AND ($8 = ''::BYTEA OR caller = $8) AND ($9 = ''::BYTEA OR position($9 IN details) > 0)
+      AND time >= $10 AND time < $11
     ORDER BY sequence LIMIT $4
     """)
-  /// Events of all kinds.
+  /// Events of all kinds, so many ($4), up to a sequence.
   static let selectEventsOfProfile = Statement(
     "select_events_of_profile",
     """
-    \(selectFromEvents) WHERE application_id = $1 AND profile_id = $2 AND \(isKept(after: 3)) ORDER BY sequence LIMIT $4
+    \(selectFromEvents) WHERE application_id = $1 AND profile_id = $2 AND \(isKept(after: 3)) AND sequence <= $5
+    ORDER BY sequence LIMIT $4
     """)
-  /// The same up to a sequence, each after the previous event's hash.
+  /// Events of all kinds up to a sequence, each after the previous event's hash.
   static let selectEventsToErase = Statement(
     "select_events_to_erase",
     """
@@ -151,7 +158,7 @@ extension Statement {
 
   static let logging = [
     insertUnsealedEvents, hasUnsealedEvents, selectUnsealedEvents, deleteUnsealedEvents, insertSealedEvents,
-    lockEventChain, selectEventChain, setEventChain, selectEvents, selectMatchingEvents, selectEventsOfProfile,
-    selectEventsToErase, selectEventsBeyond,
+    lockEventChain, selectEventChain, setEventChain, selectEventPlace, selectEvents, selectMatchingEvents,
+    selectEventsOfProfile, selectEventsToErase, selectEventsBeyond,
   ]
 }

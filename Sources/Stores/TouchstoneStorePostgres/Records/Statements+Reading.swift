@@ -130,11 +130,15 @@ extension Statement {
     WHERE application_id = $1 AND profile_id = $2 AND binding_id > $3 AND NOT is_revoked ORDER BY binding_id LIMIT $4
     """)
 
+  static let selectProfileIDs = Statement(
+    "select_profile_ids",
+    "SELECT profile_id FROM profiles WHERE application_id = $1 AND profile_id >= $2 ORDER BY profile_id LIMIT $3")
+
   static let selectLineage = Statement("select_lineage", "SELECT number FROM lineage")
 
   static let reading = [
     attemptsOfBindings, subjectsOfBindings, attemptOfProfile, attemptOfProfileTouchID, selectDevice, selectProfile,
     selectActiveBinding, selectReceipt, countActiveBindings, selectTicket, selectToken, selectBindings,
-    selectActiveBindings, selectLineage,
+    selectActiveBindings, selectProfileIDs, selectLineage,
   ]
 }

@@ -87,7 +87,7 @@ private struct Filling {
     try await StoreOpenError.of { () throws(PostgresError) in try await DatabaseInspection.requireTables(in: session) }
     let results = try await run([
       StatementCall(.selectLineage), StatementCall(.selectEventChain),
-      StatementCall(.selectEvents).bind(max(head.sequence, 1) - 1).bind(1),
+      StatementCall(.selectEvents).bind(max(head.sequence, 1) - 1).bind(1).bind(Int64.max),
     ])
     let found = try await StoreOpenError.of { () throws(PostgresError) -> StoreMove? in
       let number = try results[0].only { row in row.integer() }

@@ -58,6 +58,8 @@ final class EventLog {
   private lazy var selectOfProfile = statement("\(Self.select) \(Self.ofProfile)")
   private lazy var selectSequencesOfProfile = statement("SELECT sequence FROM events \(Self.ofProfile)")
 
+  private lazy var selectPlace = statement(EventRecord.placeQuery)
+
   private lazy var selectNames = statement("SELECT names FROM event_blocks WHERE block = ?")
   private lazy var putNames = statement("INSERT OR REPLACE INTO event_blocks VALUES (?, ?)")
   private lazy var updateNames = statement("UPDATE event_blocks SET names = ?2 WHERE block = ?1")
@@ -188,7 +190,8 @@ final class EventLog {
 
   func page(matching filter: EventFilter, afterSequence: UInt64, limit: Int) throws(SQLiteError) -> EventPage {
     // Events that are appended meanwhile may be in the page, in order and without a gap.
-    let end = try head().sequence
+    let head = try head().sequence
+    let end = min(head, filter.through)
     var search = Search(filter: filter, limit: limit)
     if filter.applicationID.isEmpty {
       try look(through: selectAll.bind(min(afterSequence, UInt64(Int64.max))), &search)
@@ -208,7 +211,15 @@ final class EventLog {
     // Read after the events, so that events dropped meanwhile count as missing.
     let start = try start().sequence
     let found = search.isOver ? search.through : max(search.events.last?.sequence ?? 0, end)
-    return EventPage(events: search.events, through: limit > 0 ? found : 0, start: start, end: end)
+    return EventPage(events: search.events, through: limit > 0 ? found : 0, start: start, end: head)
+  }
+
+  /// As `Store.eventPlace`.
+  func place(at time: UnixTime) throws(SQLiteError) -> UInt64 {
+    guard let place = try selectPlace.bind(time).first({ row in UInt64(truncatingIfNeeded: row.integer()) }) else {
+      throw Self.headless
+    }
+    return place
   }
 
   /// A page for verification. `nil` stands for a row that cannot be read as an event.
@@ -226,11 +237,14 @@ final class EventLog {
   private func look(through select: Statement, _ search: inout Search) throws(SQLiteError) {
     defer { select.reset() }
     while !search.isOver, var row = try select.next() {
+      let sequence = UInt64(truncatingIfNeeded: row.integer())
+      guard sequence <= search.filter.through else { return }
       search.rowsLeft -= 1
-      search.through = UInt64(truncatingIfNeeded: row.integer())
+      search.through = sequence
       // First, because most events of a log have other kinds.
       guard search.filter.includes(kind: row.text()) else { continue }
-      search.events.append(try EventRecord(&row))
+      let record = try EventRecord(&row)
+      if search.filter.includes(record) { search.events.append(record) }
     }
   }
 

@@ -11,6 +11,8 @@ final class RecordReader {
   static let page = page(where: "")
   /// A statement of its own, so that an index serves it in which no revoked binding stands: they are kept for good.
   static let activePage = page(where: "AND NOT is_revoked")
+  static let profileIDs =
+    "SELECT profile_id FROM profiles WHERE application_id = ? AND profile_id >= ? ORDER BY profile_id LIMIT ?"
   static let activeCount =
     "SELECT count(*) FROM bindings WHERE application_id = ? AND profile_id = ? AND NOT is_revoked"
 
@@ -38,6 +40,7 @@ final class RecordReader {
     "SELECT version FROM erasure_marks WHERE application_id = ? AND mark_id = ?")
   private lazy var selectProfile = statement(
     "SELECT \(ProfileRecord.columns) FROM profiles WHERE application_id = ? AND profile_id = ?")
+  private lazy var selectProfileIDs = statement(Self.profileIDs)
   private lazy var selectEvaluation = statement(
     "SELECT \(EvaluationRecord.columns) FROM evaluations WHERE expires_at = ? AND id = ?")
   private lazy var selectToken = statement("SELECT \(TokenRecord.columns) FROM tokens WHERE expires_at = ? AND id = ?")
@@ -67,6 +70,14 @@ final class RecordReader {
     var bindings: [BindingRecord] = []
     while var row = try select.next() { bindings.append(try BindingRecord(&row)) }
     return bindings
+  }
+
+  func profileIDs(applicationID: String, from start: String, limit: Int) throws(SQLiteError) -> [String] {
+    selectProfileIDs.bind(applicationID).bind(start).bind(limit)
+    defer { selectProfileIDs.reset() }
+    var ids: [String] = []
+    while var row = try selectProfileIDs.next() { ids.append(row.text()) }
+    return ids
   }
 
   func activeBindingCount(applicationID: String, profileID: String) throws(SQLiteError) -> Int {

@@ -11,8 +11,8 @@ import TouchstoneStore
 /// A crowd of watches that search a long log for what never occurs, and other callers beside it (R41).
 struct EventReadsTests {
   private static let service = "/touchstone.v1.AdministrationService"
-  private static let crowdFilter = V1.EventFilter(applicationID: Sample.application, kinds: ["never"])
-  private static let lastFilter = V1.EventFilter(applicationID: Sample.application, kinds: ["last"])
+  private static let crowdFilter = V1.EventFilter(applicationID: Sample.application, kinds: ["log.broken"])
+  private static let lastFilter = V1.EventFilter(applicationID: Sample.application, kinds: ["store.restored"])
   private static let permits = StorePermits.Kind.eventReads.permits
   /// The log's length, in reads.
   private static let pages = 10
@@ -23,8 +23,10 @@ struct EventReadsTests {
   private let crowd: [InProcessCall]
 
   init() throws {
-    for _ in 0..<Self.pages { bench.commit(events: (0..<EventPage.maximumRows).map { _ in .sample("some") }) }
-    bench.commit(events: [.sample("last")])
+    for _ in 0..<Self.pages {
+      bench.commit(events: (0..<EventPage.maximumRows).map { _ in .sample("binding.created") })
+    }
+    bench.commit(events: [.sample("store.restored")])
     bench.store.hold(.eventReads)
     let bench = bench
     crowd = try (0..<EventWatches.maximumWatchesPerCaller).map { _ in
@@ -53,7 +55,7 @@ struct EventReadsTests {
     let other = try Self.watch(Self.lastFilter, by: TestKey.bank, on: bench)
     // For each of its own, one of the crowd's on each of the permits, and then some that were on their way.
     #expect(bench.go(.eventReads) { !other.sent.isEmpty } <= 2 * Self.permits * (Self.pages + 1) + 1)
-    #expect(try other.messages(V1.WatchEventsResponse.self).map(\.event?.kind) == ["last"])
+    #expect(try other.messages(V1.WatchEventsResponse.self).map(\.event?.kind) == ["store.restored"])
   }
 
   @Test func aCrowdOfWatchesKeepsNoListWaiting() throws {

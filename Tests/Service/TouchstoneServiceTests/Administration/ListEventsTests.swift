@@ -14,7 +14,7 @@ struct ListEventsTests {
   private static let path = "/touchstone.v1.AdministrationService/ListEvents"
   private static let permits = StorePermits.Kind.eventReads.permits
   private static let rowsPerList = EventList.maximumReads * EventPage.maximumRows
-  private static let never = V1.EventFilter(applicationID: application, kinds: ["never"])
+  private static let never = V1.EventFilter(applicationID: application, kinds: ["log.broken"])
 
   private let bench = InProcessService {
     $0.callers = [CallerDefinition("shop", keys: [TestKey.shop]), CallerDefinition("bank", keys: [TestKey.bank])]
@@ -36,7 +36,7 @@ struct ListEventsTests {
     try page(begin(V1.ListEventsRequest(filter: filter, afterSequence: sequence, pageSize: size, pageToken: token)))
   }
 
-  private func commit(_ count: Int, _ kind: String = "some") {
+  private func commit(_ count: Int, _ kind: String = "binding.created") {
     bench.commit(events: (0..<count).map { _ in .sample(kind) })
   }
 
@@ -59,22 +59,22 @@ struct ListEventsTests {
 
   @Test func thereMayBeMoreAlthoughAPageIsEmpty() throws {
     commit(Self.rowsPerList + 1)
-    commit(1, "never")
+    commit(1, "log.broken")
     let first = try list(Self.never)
     #expect(first.events.isEmpty)
     #expect(!first.nextPageToken.isEmpty)
     let second = try list(Self.never, token: first.nextPageToken)
-    #expect(second.events.map(\.kind) == ["never"])
+    #expect(second.events.map(\.kind) == ["log.broken"])
     #expect(second.nextPageToken.isEmpty)
   }
 
   /// A list that waits for its turn holds few events.
   @Test func whatWasFoundIsAnsweredBeforeItIsMuch() throws {
     for _ in 0..<EventPage.maximumRows / 4 {
-      commit(1, "some")
-      commit(7, "other")
+      commit(1, "binding.created")
+      commit(7, "secret.set")
     }
-    let some = V1.EventFilter(applicationID: Self.application, kinds: ["some"])
+    let some = V1.EventFilter(applicationID: Self.application, kinds: ["binding.created"])
     let first = try list(some)
     #expect(first.events.count == EventPage.maximumRows / 8)
     #expect(first.nextPageToken == "\(EventPage.maximumRows)")
@@ -82,10 +82,10 @@ struct ListEventsTests {
   }
 
   @Test func theFilterMayChangeFromOnePageToTheNext() throws {
-    commit(5, "a")
-    commit(5, "b")
-    let first = try list(V1.EventFilter(applicationID: Self.application, kinds: ["a"]), size: 2)
-    let second = try list(V1.EventFilter(kinds: ["b"]), size: 2, token: first.nextPageToken)
+    commit(5, "secret.set")
+    commit(5, "token.refused")
+    let first = try list(V1.EventFilter(applicationID: Self.application, kinds: ["secret.set"]), size: 2)
+    let second = try list(V1.EventFilter(kinds: ["token.refused"]), size: 2, token: first.nextPageToken)
     #expect(second.events.map(\.sequence) == [6, 7])
     // A sequence number beside a token is ignored.
     #expect(try list(after: 9, token: first.nextPageToken).events.map(\.sequence) == Array(3...10))
@@ -96,6 +96,82 @@ struct ListEventsTests {
     let error = #expect(throws: RPCError.self) { try list(token: token) }
     #expect(error?.code == .invalidArgument)
     #expect(error?.fields == ["page_token"])
+  }
+
+  // MARK: Times and kinds
+
+  private func list(since: Int? = nil, until: Int? = nil, token: String = "") throws -> V1.ListEventsResponse {
+    func time(_ seconds: Int?) -> V1.Timestamp? { seconds.map { V1.Timestamp(Sample.now + .seconds($0)) } }
+    return try page(
+      begin(
+        V1.ListEventsRequest(
+          filter: V1.EventFilter(applicationID: Self.application), pageSize: 1_000, pageToken: token,
+          since: time(since), until: time(until))))
+  }
+
+  private func commitOneEachSecond(_ count: Int) {
+    bench.commit(events: (0..<count).map { .sample(at: Sample.now + .seconds($0)) })
+  }
+
+  @Test func aTimeIsSearchedInOnePageHoweverLongTheLogIs() throws {
+    commitOneEachSecond(2 * Self.rowsPerList)
+    let page = try list(since: 15_000, until: 15_500)
+    #expect(page.events.map(\.sequence) == Array(15_001...15_500))
+    #expect(page.nextPageToken.isEmpty)
+    #expect(try list(since: 2 * Self.rowsPerList - 3).events.count == 3)
+    #expect(try list(until: 3).events.map(\.sequence) == [1, 2, 3])
+    for (since, until) in [(-100, -50), (1 << 20, 1 << 21), (5_000_000, nil)] as [(Int, Int?)] {
+      let none = try list(since: since, until: until)
+      #expect(none.events.isEmpty && none.nextPageToken.isEmpty)
+    }
+  }
+
+  /// Replicas' clocks differ, and a commit takes a while.
+  @Test func eventsThatAreNotQuiteInTheOrderOfTheirTimesAreFound() throws {
+    let tolerance = Int(EventDraft.timeTolerance.components.seconds)
+    bench.commit(
+      events: (0..<4_000).map {
+        .sample(at: Sample.now + .seconds($0 + ($0.isMultiple(of: 3) ? -tolerance / 2 : tolerance / 2)))
+      }
+    )
+    for since in stride(from: 100, to: 3_900, by: 97) {
+      let times = Sample.now + .seconds(since)..<Sample.now + .seconds(since + 50)
+      let wanted = bench.events.filter { times.contains($0.time) }
+      #expect(try list(since: since, until: since + 50).events.count == wanted.count, "\(since)")
+    }
+  }
+
+  @Test func aSearchByTimeSaysWhetherItMissesArchivedEvents() throws {
+    commitOneEachSecond(1_000)
+    bench.store.dropEvents(through: 500)
+    #expect(try list(since: 900).archivedThrough == 0)
+    let page = try list(since: 400, until: 503)
+    #expect(page.archivedThrough == 500)
+    #expect(page.events.map(\.sequence) == [501, 502, 503])
+    #expect(try list(until: 100).events.isEmpty)
+  }
+
+  @Test func anEndBeforeTheBeginningIsRefused() throws {
+    for until in [5, 4] {
+      let error = #expect(throws: RPCError.self) { try list(since: 5, until: until) }
+      #expect(error?.code == .invalidArgument && error?.fields == ["until"])
+    }
+  }
+
+  @Test(arguments: [
+    ("evaluation.suceeded", "did you mean \"evaluation.succeeded\"?"), ("bindings.", "did you mean \"binding.\"?"),
+    ("login", "no kind of event"),
+  ])
+  func anUnknownKindIsRefusedWithTheNearestOne(_ kind: String, _ words: String) throws {
+    let error = #expect(throws: RPCError.self) { try list(V1.EventFilter(kinds: [kind])) }
+    #expect(error?.fields == ["filter.kinds[0]"])
+    #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+  }
+
+  @Test func eachKindAndEachBeginningOfOneIsKnown() throws {
+    for kind in EventKinds.all + EventKinds.groups + ["eval", "binding.re"] {
+      #expect(try list(V1.EventFilter(kinds: [kind])).events.isEmpty)
+    }
   }
 
   /// No list continues behind a gap.

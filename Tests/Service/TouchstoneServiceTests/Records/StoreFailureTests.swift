@@ -82,6 +82,13 @@ struct StoreFailureTests {
       try service.changeProfile { $0.passcode?.standing.failures = 2 }
       return { try await service.unlock(.passcode) }
     },
+    Operation("FindProfiles") { service, phone in
+      {
+        let request = V1.FindProfilesRequest(applicationID: TestService.applicationID, text: phone.bindingID)
+        let found: V1.FindProfilesResponse = try await service.call("AdministrationService/FindProfiles", request)
+        #expect(found.profiles.map(\.profileID) == ["alice"])
+      }
+    },
     Operation("UnlockDevice") { service, phone in
       _ = try await service.report(.biometryLockout, phone, service.begin(phone))
       return { try await service.unlockDevice(of: phone) }

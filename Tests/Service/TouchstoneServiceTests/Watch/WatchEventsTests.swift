@@ -38,10 +38,10 @@ struct WatchEventsTests {
     let filters = [
       V1.EventFilter(applicationID: Self.application),
       V1.EventFilter(applicationID: Self.application, profileID: "alice"),
-      V1.EventFilter(applicationID: Self.application, kinds: ["a.", "b"]),
-      V1.EventFilter(applicationID: "none"), V1.EventFilter(), V1.EventFilter(kinds: ["a"]),
+      V1.EventFilter(applicationID: Self.application, kinds: ["device.u", "secret.set"]),
+      V1.EventFilter(applicationID: "none"), V1.EventFilter(), V1.EventFilter(kinds: ["device."]),
     ]
-    let drafts = ["a", "a.b", "b"].flatMap { kind in
+    let drafts = ["device.refused", "device.unlocked", "secret.set"].flatMap { kind in
       ["alice", "bob", ""].flatMap { profile in
         [Self.application, "other"].map { EventDraft.sample(kind, application: $0, profile: profile) }
       }
@@ -58,7 +58,11 @@ struct WatchEventsTests {
     (V1.EventFilter(applicationID: "a\u{7F}"), "filter.application_id"),
     (V1.EventFilter(applicationID: "bank", profileID: "\n"), "filter.profile_id"),
     (V1.EventFilter(applicationID: "bank", kinds: [""]), "filter.kinds[0]"),
-    (V1.EventFilter(applicationID: "bank", kinds: Array(repeating: "a", count: 33)), "filter.kinds"),
+    (V1.EventFilter(kinds: ["device.", "evaluation.suceeded"]), "filter.kinds[1]"),
+    (V1.EventFilter(deviceID: "a\nb"), "filter.device_id"),
+    (V1.EventFilter(bindingID: String(repeating: "a", count: 129)), "filter.binding_id"),
+    (V1.EventFilter(caller: "\u{7F}"), "filter.caller"), (V1.EventFilter(reason: "\t"), "filter.reason"),
+    (V1.EventFilter(applicationID: "bank", kinds: Array(repeating: "device.", count: 33)), "filter.kinds"),
   ])
   func whatIsWrongIsNamed(_ filter: V1.EventFilter, _ field: String) throws {
     let error = try #require(try watch(filter).error)

@@ -26,6 +26,7 @@ class Methods:
     get_unlock_settings = Method(secrets.GetUnlockSettingsRequest, secrets.GetUnlockSettingsResponse)
     set_unlock_settings = Method(secrets.SetUnlockSettingsRequest, secrets.SetUnlockSettingsResponse)
     get_profile = Method(administration.GetProfileRequest, administration.GetProfileResponse)
+    find_profiles = Method(administration.FindProfilesRequest, administration.FindProfilesResponse)
     unlock_device = Method(administration.UnlockDeviceRequest, administration.UnlockDeviceResponse)
     unlock_secret = Method(administration.UnlockSecretRequest, administration.UnlockSecretResponse)
     erase_profile = Method(administration.EraseProfileRequest, administration.EraseProfileResponse)

@@ -322,6 +322,141 @@ void   touchstone__v1__get_profile_response__free_unpacked
   assert(message->base.descriptor == &touchstone__v1__get_profile_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   touchstone__v1__find_profiles_request__init
+                     (Touchstone__V1__FindProfilesRequest         *message)
+{
+  static const Touchstone__V1__FindProfilesRequest init_value = TOUCHSTONE__V1__FIND_PROFILES_REQUEST__INIT;
+  *message = init_value;
+}
+size_t touchstone__v1__find_profiles_request__get_packed_size
+                     (const Touchstone__V1__FindProfilesRequest *message)
+{
+  assert(message->base.descriptor == &touchstone__v1__find_profiles_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t touchstone__v1__find_profiles_request__pack
+                     (const Touchstone__V1__FindProfilesRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &touchstone__v1__find_profiles_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t touchstone__v1__find_profiles_request__pack_to_buffer
+                     (const Touchstone__V1__FindProfilesRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &touchstone__v1__find_profiles_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Touchstone__V1__FindProfilesRequest *
+       touchstone__v1__find_profiles_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Touchstone__V1__FindProfilesRequest *)
+     protobuf_c_message_unpack (&touchstone__v1__find_profiles_request__descriptor,
+                                allocator, len, data);
+}
+void   touchstone__v1__find_profiles_request__free_unpacked
+                     (Touchstone__V1__FindProfilesRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &touchstone__v1__find_profiles_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   touchstone__v1__find_profiles_response__init
+                     (Touchstone__V1__FindProfilesResponse         *message)
+{
+  static const Touchstone__V1__FindProfilesResponse init_value = TOUCHSTONE__V1__FIND_PROFILES_RESPONSE__INIT;
+  *message = init_value;
+}
+size_t touchstone__v1__find_profiles_response__get_packed_size
+                     (const Touchstone__V1__FindProfilesResponse *message)
+{
+  assert(message->base.descriptor == &touchstone__v1__find_profiles_response__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t touchstone__v1__find_profiles_response__pack
+                     (const Touchstone__V1__FindProfilesResponse *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &touchstone__v1__find_profiles_response__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t touchstone__v1__find_profiles_response__pack_to_buffer
+                     (const Touchstone__V1__FindProfilesResponse *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &touchstone__v1__find_profiles_response__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Touchstone__V1__FindProfilesResponse *
+       touchstone__v1__find_profiles_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Touchstone__V1__FindProfilesResponse *)
+     protobuf_c_message_unpack (&touchstone__v1__find_profiles_response__descriptor,
+                                allocator, len, data);
+}
+void   touchstone__v1__find_profiles_response__free_unpacked
+                     (Touchstone__V1__FindProfilesResponse *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &touchstone__v1__find_profiles_response__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   touchstone__v1__found_profile__init
+                     (Touchstone__V1__FoundProfile         *message)
+{
+  static const Touchstone__V1__FoundProfile init_value = TOUCHSTONE__V1__FOUND_PROFILE__INIT;
+  *message = init_value;
+}
+size_t touchstone__v1__found_profile__get_packed_size
+                     (const Touchstone__V1__FoundProfile *message)
+{
+  assert(message->base.descriptor == &touchstone__v1__found_profile__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t touchstone__v1__found_profile__pack
+                     (const Touchstone__V1__FoundProfile *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &touchstone__v1__found_profile__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t touchstone__v1__found_profile__pack_to_buffer
+                     (const Touchstone__V1__FoundProfile *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &touchstone__v1__found_profile__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Touchstone__V1__FoundProfile *
+       touchstone__v1__found_profile__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Touchstone__V1__FoundProfile *)
+     protobuf_c_message_unpack (&touchstone__v1__found_profile__descriptor,
+                                allocator, len, data);
+}
+void   touchstone__v1__found_profile__free_unpacked
+                     (Touchstone__V1__FoundProfile *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &touchstone__v1__found_profile__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   touchstone__v1__unlock_device_request__init
                      (Touchstone__V1__UnlockDeviceRequest         *message)
 {
@@ -1556,6 +1691,185 @@ const ProtobufCMessageDescriptor touchstone__v1__get_profile_response__descripto
   (ProtobufCMessageInit) touchstone__v1__get_profile_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor touchstone__v1__find_profiles_request__field_descriptors[3] =
+{
+  {
+    "application_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__FindProfilesRequest, application_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "text",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__FindProfilesRequest, text),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "prefix",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__FindProfilesRequest, prefix),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned touchstone__v1__find_profiles_request__field_indices_by_name[] = {
+  0,   /* field[0] = application_id */
+  2,   /* field[2] = prefix */
+  1,   /* field[1] = text */
+};
+static const ProtobufCIntRange touchstone__v1__find_profiles_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor touchstone__v1__find_profiles_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "touchstone.v1.FindProfilesRequest",
+  "FindProfilesRequest",
+  "Touchstone__V1__FindProfilesRequest",
+  "touchstone.v1",
+  sizeof(Touchstone__V1__FindProfilesRequest),
+  3,
+  touchstone__v1__find_profiles_request__field_descriptors,
+  touchstone__v1__find_profiles_request__field_indices_by_name,
+  1,  touchstone__v1__find_profiles_request__number_ranges,
+  (ProtobufCMessageInit) touchstone__v1__find_profiles_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor touchstone__v1__find_profiles_response__field_descriptors[2] =
+{
+  {
+    "profiles",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Touchstone__V1__FindProfilesResponse, n_profiles),
+    offsetof(Touchstone__V1__FindProfilesResponse, profiles),
+    &touchstone__v1__found_profile__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "has_more",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__FindProfilesResponse, has_more),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned touchstone__v1__find_profiles_response__field_indices_by_name[] = {
+  1,   /* field[1] = has_more */
+  0,   /* field[0] = profiles */
+};
+static const ProtobufCIntRange touchstone__v1__find_profiles_response__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor touchstone__v1__find_profiles_response__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "touchstone.v1.FindProfilesResponse",
+  "FindProfilesResponse",
+  "Touchstone__V1__FindProfilesResponse",
+  "touchstone.v1",
+  sizeof(Touchstone__V1__FindProfilesResponse),
+  2,
+  touchstone__v1__find_profiles_response__field_descriptors,
+  touchstone__v1__find_profiles_response__field_indices_by_name,
+  1,  touchstone__v1__find_profiles_response__number_ranges,
+  (ProtobufCMessageInit) touchstone__v1__find_profiles_response__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor touchstone__v1__found_profile__field_descriptors[3] =
+{
+  {
+    "profile_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__FoundProfile, profile_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "found_by",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__FoundProfile, found_by),
+    &touchstone__v1__found_by__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "binding_id",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__FoundProfile, binding_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned touchstone__v1__found_profile__field_indices_by_name[] = {
+  2,   /* field[2] = binding_id */
+  1,   /* field[1] = found_by */
+  0,   /* field[0] = profile_id */
+};
+static const ProtobufCIntRange touchstone__v1__found_profile__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor touchstone__v1__found_profile__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "touchstone.v1.FoundProfile",
+  "FoundProfile",
+  "Touchstone__V1__FoundProfile",
+  "touchstone.v1",
+  sizeof(Touchstone__V1__FoundProfile),
+  3,
+  touchstone__v1__found_profile__field_descriptors,
+  touchstone__v1__found_profile__field_indices_by_name,
+  1,  touchstone__v1__found_profile__number_ranges,
+  (ProtobufCMessageInit) touchstone__v1__found_profile__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCFieldDescriptor touchstone__v1__unlock_device_request__field_descriptors[3] =
 {
   {
@@ -1875,7 +2189,7 @@ const ProtobufCMessageDescriptor touchstone__v1__erase_profile_response__descrip
   (ProtobufCMessageInit) touchstone__v1__erase_profile_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__event_filter__field_descriptors[3] =
+static const ProtobufCFieldDescriptor touchstone__v1__event_filter__field_descriptors[7] =
 {
   {
     "application_id",
@@ -1913,16 +2227,68 @@ static const ProtobufCFieldDescriptor touchstone__v1__event_filter__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "device_id",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__EventFilter, device_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "binding_id",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__EventFilter, binding_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "caller",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__EventFilter, caller),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reason",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__EventFilter, reason),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__event_filter__field_indices_by_name[] = {
   0,   /* field[0] = application_id */
+  4,   /* field[4] = binding_id */
+  5,   /* field[5] = caller */
+  3,   /* field[3] = device_id */
   2,   /* field[2] = kinds */
   1,   /* field[1] = profile_id */
+  6,   /* field[6] = reason */
 };
 static const ProtobufCIntRange touchstone__v1__event_filter__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__event_filter__descriptor =
 {
@@ -1932,14 +2298,14 @@ const ProtobufCMessageDescriptor touchstone__v1__event_filter__descriptor =
   "Touchstone__V1__EventFilter",
   "touchstone.v1",
   sizeof(Touchstone__V1__EventFilter),
-  3,
+  7,
   touchstone__v1__event_filter__field_descriptors,
   touchstone__v1__event_filter__field_indices_by_name,
   1,  touchstone__v1__event_filter__number_ranges,
   (ProtobufCMessageInit) touchstone__v1__event_filter__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__list_events_request__field_descriptors[4] =
+static const ProtobufCFieldDescriptor touchstone__v1__list_events_request__field_descriptors[6] =
 {
   {
     "filter",
@@ -1989,17 +2355,43 @@ static const ProtobufCFieldDescriptor touchstone__v1__list_events_request__field
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "since",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__ListEventsRequest, since),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "until",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__ListEventsRequest, until),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__list_events_request__field_indices_by_name[] = {
   1,   /* field[1] = after_sequence */
   0,   /* field[0] = filter */
   2,   /* field[2] = page_size */
   3,   /* field[3] = page_token */
+  4,   /* field[4] = since */
+  5,   /* field[5] = until */
 };
 static const ProtobufCIntRange touchstone__v1__list_events_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__list_events_request__descriptor =
 {
@@ -2009,7 +2401,7 @@ const ProtobufCMessageDescriptor touchstone__v1__list_events_request__descriptor
   "Touchstone__V1__ListEventsRequest",
   "touchstone.v1",
   sizeof(Touchstone__V1__ListEventsRequest),
-  4,
+  6,
   touchstone__v1__list_events_request__field_descriptors,
   touchstone__v1__list_events_request__field_indices_by_name,
   1,  touchstone__v1__list_events_request__number_ranges,
@@ -2419,9 +2811,46 @@ const ProtobufCEnumDescriptor touchstone__v1__login_answer__descriptor =
   touchstone__v1__login_answer__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCMethodDescriptor touchstone__v1__administration_service__method_descriptors[7] =
+static const ProtobufCEnumValue touchstone__v1__found_by__enum_values_by_number[6] =
+{
+  { "FOUND_BY_UNSPECIFIED", "TOUCHSTONE__V1__FOUND_BY__FOUND_BY_UNSPECIFIED", 0 },
+  { "FOUND_BY_PROFILE_ID", "TOUCHSTONE__V1__FOUND_BY__FOUND_BY_PROFILE_ID", 1 },
+  { "FOUND_BY_BINDING_ID", "TOUCHSTONE__V1__FOUND_BY__FOUND_BY_BINDING_ID", 2 },
+  { "FOUND_BY_DEVICE_ID", "TOUCHSTONE__V1__FOUND_BY__FOUND_BY_DEVICE_ID", 3 },
+  { "FOUND_BY_CREDENTIAL_ID", "TOUCHSTONE__V1__FOUND_BY__FOUND_BY_CREDENTIAL_ID", 4 },
+  { "FOUND_BY_PREFIX", "TOUCHSTONE__V1__FOUND_BY__FOUND_BY_PREFIX", 5 },
+};
+static const ProtobufCIntRange touchstone__v1__found_by__value_ranges[] = {
+{0, 0},{0, 6}
+};
+static const ProtobufCEnumValueIndex touchstone__v1__found_by__enum_values_by_name[6] =
+{
+  { "FOUND_BY_BINDING_ID", 2 },
+  { "FOUND_BY_CREDENTIAL_ID", 4 },
+  { "FOUND_BY_DEVICE_ID", 3 },
+  { "FOUND_BY_PREFIX", 5 },
+  { "FOUND_BY_PROFILE_ID", 1 },
+  { "FOUND_BY_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor touchstone__v1__found_by__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "touchstone.v1.FoundBy",
+  "FoundBy",
+  "Touchstone__V1__FoundBy",
+  "touchstone.v1",
+  6,
+  touchstone__v1__found_by__enum_values_by_number,
+  6,
+  touchstone__v1__found_by__enum_values_by_name,
+  1,
+  touchstone__v1__found_by__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCMethodDescriptor touchstone__v1__administration_service__method_descriptors[8] =
 {
   { "GetProfile", &touchstone__v1__get_profile_request__descriptor, &touchstone__v1__get_profile_response__descriptor },
+  { "FindProfiles", &touchstone__v1__find_profiles_request__descriptor, &touchstone__v1__find_profiles_response__descriptor },
   { "UnlockDevice", &touchstone__v1__unlock_device_request__descriptor, &touchstone__v1__unlock_device_response__descriptor },
   { "UnlockSecret", &touchstone__v1__unlock_secret_request__descriptor, &touchstone__v1__unlock_secret_response__descriptor },
   { "EraseProfile", &touchstone__v1__erase_profile_request__descriptor, &touchstone__v1__erase_profile_response__descriptor },
@@ -2430,13 +2859,14 @@ static const ProtobufCMethodDescriptor touchstone__v1__administration_service__m
   { "ExplainEvaluation", &touchstone__v1__explain_evaluation_request__descriptor, &touchstone__v1__explain_evaluation_response__descriptor },
 };
 const unsigned touchstone__v1__administration_service__method_indices_by_name[] = {
-  3,        /* EraseProfile */
-  6,        /* ExplainEvaluation */
+  4,        /* EraseProfile */
+  7,        /* ExplainEvaluation */
+  1,        /* FindProfiles */
   0,        /* GetProfile */
-  4,        /* ListEvents */
-  1,        /* UnlockDevice */
-  2,        /* UnlockSecret */
-  5         /* WatchEvents */
+  5,        /* ListEvents */
+  2,        /* UnlockDevice */
+  3,        /* UnlockSecret */
+  6         /* WatchEvents */
 };
 const ProtobufCServiceDescriptor touchstone__v1__administration_service__descriptor =
 {
@@ -2445,7 +2875,7 @@ const ProtobufCServiceDescriptor touchstone__v1__administration_service__descrip
   "AdministrationService",
   "Touchstone__V1__AdministrationService",
   "touchstone.v1",
-  7,
+  8,
   touchstone__v1__administration_service__method_descriptors,
   touchstone__v1__administration_service__method_indices_by_name
 };
@@ -2457,13 +2887,21 @@ void touchstone__v1__administration_service__get_profile(ProtobufCService *servi
   assert(service->descriptor == &touchstone__v1__administration_service__descriptor);
   service->invoke(service, 0, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
+void touchstone__v1__administration_service__find_profiles(ProtobufCService *service,
+                                                           const Touchstone__V1__FindProfilesRequest *input,
+                                                           Touchstone__V1__FindProfilesResponse_Closure closure,
+                                                           void *closure_data)
+{
+  assert(service->descriptor == &touchstone__v1__administration_service__descriptor);
+  service->invoke(service, 1, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+}
 void touchstone__v1__administration_service__unlock_device(ProtobufCService *service,
                                                            const Touchstone__V1__UnlockDeviceRequest *input,
                                                            Touchstone__V1__UnlockDeviceResponse_Closure closure,
                                                            void *closure_data)
 {
   assert(service->descriptor == &touchstone__v1__administration_service__descriptor);
-  service->invoke(service, 1, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 2, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void touchstone__v1__administration_service__unlock_secret(ProtobufCService *service,
                                                            const Touchstone__V1__UnlockSecretRequest *input,
@@ -2471,7 +2909,7 @@ void touchstone__v1__administration_service__unlock_secret(ProtobufCService *ser
                                                            void *closure_data)
 {
   assert(service->descriptor == &touchstone__v1__administration_service__descriptor);
-  service->invoke(service, 2, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 3, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void touchstone__v1__administration_service__erase_profile(ProtobufCService *service,
                                                            const Touchstone__V1__EraseProfileRequest *input,
@@ -2479,7 +2917,7 @@ void touchstone__v1__administration_service__erase_profile(ProtobufCService *ser
                                                            void *closure_data)
 {
   assert(service->descriptor == &touchstone__v1__administration_service__descriptor);
-  service->invoke(service, 3, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 4, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void touchstone__v1__administration_service__list_events(ProtobufCService *service,
                                                          const Touchstone__V1__ListEventsRequest *input,
@@ -2487,7 +2925,7 @@ void touchstone__v1__administration_service__list_events(ProtobufCService *servi
                                                          void *closure_data)
 {
   assert(service->descriptor == &touchstone__v1__administration_service__descriptor);
-  service->invoke(service, 4, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 5, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void touchstone__v1__administration_service__watch_events(ProtobufCService *service,
                                                           const Touchstone__V1__WatchEventsRequest *input,
@@ -2495,7 +2933,7 @@ void touchstone__v1__administration_service__watch_events(ProtobufCService *serv
                                                           void *closure_data)
 {
   assert(service->descriptor == &touchstone__v1__administration_service__descriptor);
-  service->invoke(service, 5, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 6, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void touchstone__v1__administration_service__explain_evaluation(ProtobufCService *service,
                                                                 const Touchstone__V1__ExplainEvaluationRequest *input,
@@ -2503,7 +2941,7 @@ void touchstone__v1__administration_service__explain_evaluation(ProtobufCService
                                                                 void *closure_data)
 {
   assert(service->descriptor == &touchstone__v1__administration_service__descriptor);
-  service->invoke(service, 6, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
+  service->invoke(service, 7, (const ProtobufCMessage *) input, (ProtobufCClosure) closure, closure_data);
 }
 void touchstone__v1__administration_service__init (Touchstone__V1__AdministrationService_Service *service,
                                                    Touchstone__V1__AdministrationService_ServiceDestroy destroy)

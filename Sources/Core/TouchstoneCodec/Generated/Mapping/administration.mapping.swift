@@ -112,6 +112,47 @@ extension V1.GetProfileResponse: MappedMessage {
   }
 }
 
+extension V1.FindProfilesRequest: MappedMessage {
+  static var empty: Self { Self() }
+
+  static func initialize(_ c: UnsafeMutablePointer<Touchstone__V1__FindProfilesRequest>) {
+    touchstone__v1__find_profiles_request__init(c)
+  }
+
+  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
+    mapper.field(&value.applicationID, &c.application_id)
+    mapper.field(&value.text, &c.text)
+    mapper.field(&value.prefix, &c.prefix)
+  }
+}
+
+extension V1.FindProfilesResponse: MappedMessage {
+  static var empty: Self { Self() }
+
+  static func initialize(_ c: UnsafeMutablePointer<Touchstone__V1__FindProfilesResponse>) {
+    touchstone__v1__find_profiles_response__init(c)
+  }
+
+  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
+    mapper.repeated(&value.profiles, &c.profiles, &c.n_profiles)
+    mapper.field(&value.hasMore, &c.has_more)
+  }
+}
+
+extension V1.FoundProfile: MappedMessage {
+  static var empty: Self { Self() }
+
+  static func initialize(_ c: UnsafeMutablePointer<Touchstone__V1__FoundProfile>) {
+    touchstone__v1__found_profile__init(c)
+  }
+
+  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
+    mapper.field(&value.profileID, &c.profile_id)
+    mapper.field(&value.foundBy, &c.found_by)
+    mapper.field(&value.bindingID, &c.binding_id)
+  }
+}
+
 extension V1.UnlockDeviceRequest: MappedMessage {
   static var empty: Self { Self() }
 
@@ -202,6 +243,10 @@ extension V1.EventFilter: MappedMessage {
     mapper.field(&value.applicationID, &c.application_id)
     mapper.field(&value.profileID, &c.profile_id)
     mapper.repeated(&value.kinds, &c.kinds, &c.n_kinds)
+    mapper.field(&value.deviceID, &c.device_id)
+    mapper.field(&value.bindingID, &c.binding_id)
+    mapper.field(&value.caller, &c.caller)
+    mapper.field(&value.reason, &c.reason)
   }
 }
 
@@ -217,6 +262,8 @@ extension V1.ListEventsRequest: MappedMessage {
     mapper.field(&value.afterSequence, &c.after_sequence)
     mapper.field(&value.pageSize, &c.page_size)
     mapper.field(&value.pageToken, &c.page_token)
+    mapper.field(&value.since, &c.since)
+    mapper.field(&value.until, &c.until)
   }
 }
 

@@ -14,6 +14,20 @@ extension V1 {
     public static let unknown = Self(rawValue: 3)
   }
 
+  public struct FoundBy: OpenEnum {
+    public let rawValue: Int32
+
+    public init(rawValue: Int32) {
+      self.rawValue = rawValue
+    }
+
+    public static let profileID = Self(rawValue: 1)
+    public static let bindingID = Self(rawValue: 2)
+    public static let deviceID = Self(rawValue: 3)
+    public static let credentialID = Self(rawValue: 4)
+    public static let prefix = Self(rawValue: 5)
+  }
+
   /// The state of a secret that is set.
   public struct SecretStanding: WireMessage {
     public var kind: SecretKind
@@ -177,6 +191,50 @@ extension V1 {
     }
   }
 
+  /// Asks `AdministrationService.FindProfiles`.
+  public struct FindProfilesRequest: WireMessage {
+    public var applicationID: String
+    /// The whole id of a profile, a binding, a device with an active binding, or the credential of an active passkey (base64), of at most
+    /// 2,048 bytes. Spaces, line ends and quotes around it are left out, and marks that show nothing, such as U+200B. An id that has such
+    /// characters is found, too.
+    public var text: String
+    /// The text is the beginning of profile ids instead, of 3 characters or more.
+    public var prefix: Bool
+
+    public init(applicationID: String = "", text: String = "", prefix: Bool = false) {
+      self.applicationID = applicationID
+      self.text = text
+      self.prefix = prefix
+    }
+  }
+
+  /// Answers ``FindProfilesRequest``.
+  public struct FindProfilesResponse: WireMessage {
+    /// With prefix 20 at most, in the order of their ids' bytes; without it, one for each kind of id that the text is. None: nothing was
+    /// found.
+    public var profiles: [FoundProfile]
+    /// More profile ids begin with the text.
+    public var hasMore: Bool
+
+    public init(profiles: [FoundProfile] = [], hasMore: Bool = false) {
+      self.profiles = profiles
+      self.hasMore = hasMore
+    }
+  }
+
+  public struct FoundProfile: WireMessage {
+    public var profileID: String
+    public var foundBy: FoundBy
+    /// The binding that the text led to; empty if it is a profile's id. It may be revoked if the text is its id.
+    public var bindingID: String
+
+    public init(profileID: String = "", foundBy: FoundBy = .unspecified, bindingID: String = "") {
+      self.profileID = profileID
+      self.foundBy = foundBy
+      self.bindingID = bindingID
+    }
+  }
+
   /// Asks `AdministrationService.UnlockDevice`.
   public struct UnlockDeviceRequest: WireMessage {
     public var applicationID: String
@@ -260,13 +318,26 @@ extension V1 {
     public var applicationID: String
     /// Empty for all profiles; must be empty if `applicationID` is.
     public var profileID: String
-    /// Prefixes, such as "evaluation." or "binding.revoked". An empty list admits all kinds.
+    /// Kinds of Event.kind or beginnings of them, such as "evaluation." or "binding.revoked". An empty list admits all kinds.
     public var kinds: [String]
+    /// The fields below admit all events if they are empty. Erased events have none of them.
+    public var deviceID: String
+    public var bindingID: String
+    public var caller: String
+    /// The detail "reason", such as "SIGNATURE_INVALID".
+    public var reason: String
 
-    public init(applicationID: String = "", profileID: String = "", kinds: [String] = []) {
+    public init(
+      applicationID: String = "", profileID: String = "", kinds: [String] = [], deviceID: String = "",
+      bindingID: String = "", caller: String = "", reason: String = ""
+    ) {
       self.applicationID = applicationID
       self.profileID = profileID
       self.kinds = kinds
+      self.deviceID = deviceID
+      self.bindingID = bindingID
+      self.caller = caller
+      self.reason = reason
     }
   }
 
@@ -279,12 +350,22 @@ extension V1 {
     /// `nextPageToken` of the previous page; empty for the first page. If it is set, `afterSequence` is ignored. The filter may
     /// differ from the previous page's; it applies from this page on.
     public var pageToken: String
+    /// Only events of this time and later ones, by their own times. Erased events have no time, and are left out. An event may be missing
+    /// if a clock was wrong by more than 20 seconds when it was written.
+    public var since: Timestamp?
+    /// Only events before this time.
+    public var until: Timestamp?
 
-    public init(filter: EventFilter? = nil, afterSequence: UInt64 = 0, pageSize: UInt32 = 0, pageToken: String = "") {
+    public init(
+      filter: EventFilter? = nil, afterSequence: UInt64 = 0, pageSize: UInt32 = 0, pageToken: String = "",
+      since: Timestamp? = nil, until: Timestamp? = nil
+    ) {
       self.filter = filter
       self.afterSequence = afterSequence
       self.pageSize = pageSize
       self.pageToken = pageToken
+      self.since = since
+      self.until = until
     }
   }
 
@@ -292,9 +373,10 @@ extension V1 {
   public struct ListEventsResponse: WireMessage {
     /// Ordered by sequence; `pageSize` at most. May be empty although more events follow.
     public var events: [Event]
-    /// For the next page. Only an empty token means that there are no more events yet.
+    /// For the next page. Only an empty token means that there are no more events yet, or none before `until`.
     public var nextPageToken: String
-    /// Events up to this number were archived, so no page has them: they are in the archive's files. 0: no events were archived.
+    /// Events up to this number were archived, so no page has them: they are in the archive's files. 0: no events were archived, or none
+    /// that is as late as `since`.
     public var archivedThrough: UInt64
 
     public init(events: [Event] = [], nextPageToken: String = "", archivedThrough: UInt64 = 0) {

@@ -1,5 +1,6 @@
 // Finds the setting that a variable of the environment or a flag sets. Pure.
 
+internal import Encodings
 internal import SettingFiles
 
 /// One value that is given beside the file.

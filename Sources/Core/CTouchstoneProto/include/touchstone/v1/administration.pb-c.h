@@ -27,6 +27,9 @@ typedef struct Touchstone__V1__GetProfileRequest Touchstone__V1__GetProfileReque
 typedef struct Touchstone__V1__LoginDiagnosis Touchstone__V1__LoginDiagnosis;
 typedef struct Touchstone__V1__LoginObstacle Touchstone__V1__LoginObstacle;
 typedef struct Touchstone__V1__GetProfileResponse Touchstone__V1__GetProfileResponse;
+typedef struct Touchstone__V1__FindProfilesRequest Touchstone__V1__FindProfilesRequest;
+typedef struct Touchstone__V1__FindProfilesResponse Touchstone__V1__FindProfilesResponse;
+typedef struct Touchstone__V1__FoundProfile Touchstone__V1__FoundProfile;
 typedef struct Touchstone__V1__UnlockDeviceRequest Touchstone__V1__UnlockDeviceRequest;
 typedef struct Touchstone__V1__UnlockDeviceResponse Touchstone__V1__UnlockDeviceResponse;
 typedef struct Touchstone__V1__UnlockSecretRequest Touchstone__V1__UnlockSecretRequest;
@@ -55,6 +58,15 @@ typedef enum _Touchstone__V1__LoginAnswer {
   TOUCHSTONE__V1__LOGIN_ANSWER__LOGIN_ANSWER_UNKNOWN = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(TOUCHSTONE__V1__LOGIN_ANSWER)
 } Touchstone__V1__LoginAnswer;
+typedef enum _Touchstone__V1__FoundBy {
+  TOUCHSTONE__V1__FOUND_BY__FOUND_BY_UNSPECIFIED = 0,
+  TOUCHSTONE__V1__FOUND_BY__FOUND_BY_PROFILE_ID = 1,
+  TOUCHSTONE__V1__FOUND_BY__FOUND_BY_BINDING_ID = 2,
+  TOUCHSTONE__V1__FOUND_BY__FOUND_BY_DEVICE_ID = 3,
+  TOUCHSTONE__V1__FOUND_BY__FOUND_BY_CREDENTIAL_ID = 4,
+  TOUCHSTONE__V1__FOUND_BY__FOUND_BY_PREFIX = 5
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(TOUCHSTONE__V1__FOUND_BY)
+} Touchstone__V1__FoundBy;
 
 /* --- messages --- */
 
@@ -254,6 +266,60 @@ struct  Touchstone__V1__GetProfileResponse
     , 0,NULL, 0,NULL, 0,NULL, NULL, 0,NULL, 0,NULL, 0,NULL }
 
 
+struct  Touchstone__V1__FindProfilesRequest
+{
+  ProtobufCMessage base;
+  char *application_id;
+  /*
+   * The whole id of a profile, a binding, a device with an active binding, or the credential of an active passkey (base64), of at most
+   * 2,048 bytes. Spaces, line ends and quotes around it are left out, and marks that show nothing, such as U+200B. An id that has such
+   * characters is found, too.
+   */
+  char *text;
+  /*
+   * The text is the beginning of profile ids instead, of 3 characters or more.
+   */
+  protobuf_c_boolean prefix;
+};
+#define TOUCHSTONE__V1__FIND_PROFILES_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__find_profiles_request__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0 }
+
+
+struct  Touchstone__V1__FindProfilesResponse
+{
+  ProtobufCMessage base;
+  /*
+   * With prefix 20 at most, in the order of their ids' bytes; without it, one for each kind of id that the text is. None: nothing was
+   * found.
+   */
+  size_t n_profiles;
+  Touchstone__V1__FoundProfile **profiles;
+  /*
+   * More profile ids begin with the text.
+   */
+  protobuf_c_boolean has_more;
+};
+#define TOUCHSTONE__V1__FIND_PROFILES_RESPONSE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__find_profiles_response__descriptor) \
+    , 0,NULL, 0 }
+
+
+struct  Touchstone__V1__FoundProfile
+{
+  ProtobufCMessage base;
+  char *profile_id;
+  Touchstone__V1__FoundBy found_by;
+  /*
+   * The binding that the text led to; empty if it is a profile's id. It may be revoked if the text is its id.
+   */
+  char *binding_id;
+};
+#define TOUCHSTONE__V1__FOUND_PROFILE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__found_profile__descriptor) \
+    , (char *)protobuf_c_empty_string, TOUCHSTONE__V1__FOUND_BY__FOUND_BY_UNSPECIFIED, (char *)protobuf_c_empty_string }
+
+
 struct  Touchstone__V1__UnlockDeviceRequest
 {
   ProtobufCMessage base;
@@ -353,14 +419,24 @@ struct  Touchstone__V1__EventFilter
    */
   char *profile_id;
   /*
-   * Prefixes, such as "evaluation." or "binding.revoked". An empty list admits all kinds.
+   * Kinds of Event.kind or beginnings of them, such as "evaluation." or "binding.revoked". An empty list admits all kinds.
    */
   size_t n_kinds;
   char **kinds;
+  /*
+   * The fields below admit all events if they are empty. Erased events have none of them.
+   */
+  char *device_id;
+  char *binding_id;
+  char *caller;
+  /*
+   * The detail "reason", such as "SIGNATURE_INVALID".
+   */
+  char *reason;
 };
 #define TOUCHSTONE__V1__EVENT_FILTER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__event_filter__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
 
 
 struct  Touchstone__V1__ListEventsRequest
@@ -377,10 +453,19 @@ struct  Touchstone__V1__ListEventsRequest
    * differ from the previous page's; it applies from this page on.
    */
   char *page_token;
+  /*
+   * Only events of this time and later ones, by their own times. Erased events have no time, and are left out. An event may be missing
+   * if a clock was wrong by more than 20 seconds when it was written.
+   */
+  Google__Protobuf__Timestamp *since;
+  /*
+   * Only events before this time.
+   */
+  Google__Protobuf__Timestamp *until;
 };
 #define TOUCHSTONE__V1__LIST_EVENTS_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__list_events_request__descriptor) \
-    , NULL, 0, 0, (char *)protobuf_c_empty_string }
+    , NULL, 0, 0, (char *)protobuf_c_empty_string, NULL, NULL }
 
 
 struct  Touchstone__V1__ListEventsResponse
@@ -392,11 +477,12 @@ struct  Touchstone__V1__ListEventsResponse
   size_t n_events;
   Touchstone__V1__Event **events;
   /*
-   * For the next page. Only an empty token means that there are no more events yet.
+   * For the next page. Only an empty token means that there are no more events yet, or none before `until`.
    */
   char *next_page_token;
   /*
-   * Events up to this number were archived, so no page has them: they are in the archive's files. 0: no events were archived.
+   * Events up to this number were archived, so no page has them: they are in the archive's files. 0: no events were archived, or none
+   * that is as late as `since`.
    */
   uint64_t archived_through;
 };
@@ -625,6 +711,63 @@ Touchstone__V1__GetProfileResponse *
                       const uint8_t       *data);
 void   touchstone__v1__get_profile_response__free_unpacked
                      (Touchstone__V1__GetProfileResponse *message,
+                      ProtobufCAllocator *allocator);
+/* Touchstone__V1__FindProfilesRequest methods */
+void   touchstone__v1__find_profiles_request__init
+                     (Touchstone__V1__FindProfilesRequest         *message);
+size_t touchstone__v1__find_profiles_request__get_packed_size
+                     (const Touchstone__V1__FindProfilesRequest   *message);
+size_t touchstone__v1__find_profiles_request__pack
+                     (const Touchstone__V1__FindProfilesRequest   *message,
+                      uint8_t             *out);
+size_t touchstone__v1__find_profiles_request__pack_to_buffer
+                     (const Touchstone__V1__FindProfilesRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Touchstone__V1__FindProfilesRequest *
+       touchstone__v1__find_profiles_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   touchstone__v1__find_profiles_request__free_unpacked
+                     (Touchstone__V1__FindProfilesRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Touchstone__V1__FindProfilesResponse methods */
+void   touchstone__v1__find_profiles_response__init
+                     (Touchstone__V1__FindProfilesResponse         *message);
+size_t touchstone__v1__find_profiles_response__get_packed_size
+                     (const Touchstone__V1__FindProfilesResponse   *message);
+size_t touchstone__v1__find_profiles_response__pack
+                     (const Touchstone__V1__FindProfilesResponse   *message,
+                      uint8_t             *out);
+size_t touchstone__v1__find_profiles_response__pack_to_buffer
+                     (const Touchstone__V1__FindProfilesResponse   *message,
+                      ProtobufCBuffer     *buffer);
+Touchstone__V1__FindProfilesResponse *
+       touchstone__v1__find_profiles_response__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   touchstone__v1__find_profiles_response__free_unpacked
+                     (Touchstone__V1__FindProfilesResponse *message,
+                      ProtobufCAllocator *allocator);
+/* Touchstone__V1__FoundProfile methods */
+void   touchstone__v1__found_profile__init
+                     (Touchstone__V1__FoundProfile         *message);
+size_t touchstone__v1__found_profile__get_packed_size
+                     (const Touchstone__V1__FoundProfile   *message);
+size_t touchstone__v1__found_profile__pack
+                     (const Touchstone__V1__FoundProfile   *message,
+                      uint8_t             *out);
+size_t touchstone__v1__found_profile__pack_to_buffer
+                     (const Touchstone__V1__FoundProfile   *message,
+                      ProtobufCBuffer     *buffer);
+Touchstone__V1__FoundProfile *
+       touchstone__v1__found_profile__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   touchstone__v1__found_profile__free_unpacked
+                     (Touchstone__V1__FoundProfile *message,
                       ProtobufCAllocator *allocator);
 /* Touchstone__V1__UnlockDeviceRequest methods */
 void   touchstone__v1__unlock_device_request__init
@@ -915,6 +1058,15 @@ typedef void (*Touchstone__V1__LoginObstacle_Closure)
 typedef void (*Touchstone__V1__GetProfileResponse_Closure)
                  (const Touchstone__V1__GetProfileResponse *message,
                   void *closure_data);
+typedef void (*Touchstone__V1__FindProfilesRequest_Closure)
+                 (const Touchstone__V1__FindProfilesRequest *message,
+                  void *closure_data);
+typedef void (*Touchstone__V1__FindProfilesResponse_Closure)
+                 (const Touchstone__V1__FindProfilesResponse *message,
+                  void *closure_data);
+typedef void (*Touchstone__V1__FoundProfile_Closure)
+                 (const Touchstone__V1__FoundProfile *message,
+                  void *closure_data);
 typedef void (*Touchstone__V1__UnlockDeviceRequest_Closure)
                  (const Touchstone__V1__UnlockDeviceRequest *message,
                   void *closure_data);
@@ -968,6 +1120,10 @@ struct Touchstone__V1__AdministrationService_Service
                       const Touchstone__V1__GetProfileRequest *input,
                       Touchstone__V1__GetProfileResponse_Closure closure,
                       void *closure_data);
+  void (*find_profiles)(Touchstone__V1__AdministrationService_Service *service,
+                        const Touchstone__V1__FindProfilesRequest *input,
+                        Touchstone__V1__FindProfilesResponse_Closure closure,
+                        void *closure_data);
   void (*unlock_device)(Touchstone__V1__AdministrationService_Service *service,
                         const Touchstone__V1__UnlockDeviceRequest *input,
                         Touchstone__V1__UnlockDeviceResponse_Closure closure,
@@ -1001,6 +1157,7 @@ void touchstone__v1__administration_service__init (Touchstone__V1__Administratio
 #define TOUCHSTONE__V1__ADMINISTRATION_SERVICE__INIT(function_prefix__) \
     { TOUCHSTONE__V1__ADMINISTRATION_SERVICE__BASE_INIT,\
       function_prefix__ ## get_profile,\
+      function_prefix__ ## find_profiles,\
       function_prefix__ ## unlock_device,\
       function_prefix__ ## unlock_secret,\
       function_prefix__ ## erase_profile,\
@@ -1011,6 +1168,10 @@ void touchstone__v1__administration_service__get_profile(ProtobufCService *servi
                                                          const Touchstone__V1__GetProfileRequest *input,
                                                          Touchstone__V1__GetProfileResponse_Closure closure,
                                                          void *closure_data);
+void touchstone__v1__administration_service__find_profiles(ProtobufCService *service,
+                                                           const Touchstone__V1__FindProfilesRequest *input,
+                                                           Touchstone__V1__FindProfilesResponse_Closure closure,
+                                                           void *closure_data);
 void touchstone__v1__administration_service__unlock_device(ProtobufCService *service,
                                                            const Touchstone__V1__UnlockDeviceRequest *input,
                                                            Touchstone__V1__UnlockDeviceResponse_Closure closure,
@@ -1039,6 +1200,7 @@ void touchstone__v1__administration_service__explain_evaluation(ProtobufCService
 /* --- descriptors --- */
 
 extern const ProtobufCEnumDescriptor    touchstone__v1__login_answer__descriptor;
+extern const ProtobufCEnumDescriptor    touchstone__v1__found_by__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__secret_standing__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__device_standing__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__seen_posture__descriptor;
@@ -1046,6 +1208,9 @@ extern const ProtobufCMessageDescriptor touchstone__v1__get_profile_request__des
 extern const ProtobufCMessageDescriptor touchstone__v1__login_diagnosis__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__login_obstacle__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__get_profile_response__descriptor;
+extern const ProtobufCMessageDescriptor touchstone__v1__find_profiles_request__descriptor;
+extern const ProtobufCMessageDescriptor touchstone__v1__find_profiles_response__descriptor;
+extern const ProtobufCMessageDescriptor touchstone__v1__found_profile__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__unlock_device_request__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__unlock_device_response__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__unlock_secret_request__descriptor;

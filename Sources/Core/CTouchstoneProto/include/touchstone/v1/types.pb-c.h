@@ -388,9 +388,9 @@ struct  Touchstone__V1__Event
    * evaluation.denied, .succeeded, .failed, .locked_out, .canceled, .fallback, .factor_required, .refused,
    * .invalidated; binding.created, .revoked, .denied, .refused, .domain_state_accepted; secret.set, .removed,
    * .unlocked, .refused; settings.changed; token.consumed, .revoked, .refused; device.unlocked, .refused, .shared (its id was bound
-   * to more than 8 profiles within 30 days); profile.erased, .refused; call.refused; operator.signed_in, .signed_out, .changed (of the
-   * console, without an application). Without an application: events.archived; events.not_archived if archiving goes on failing;
-   * backup.made, .failed (of the service's own backups); store.restored; clock.behind;
+   * to more than 8 profiles within 30 days); profile.erased, .refused, .searched; call.refused; operator.signed_in, .signed_out,
+   * .changed (of the console, without an application). Without an application: events.archived; events.not_archived if archiving goes
+   * on failing; backup.made, .failed (of the service's own backups); store.restored; clock.behind;
    * configuration.reloaded; trust.too_old; log.signed, after which accounts of removed content are signed; log.broken if an event is
    * not as it was written.
    */
@@ -430,6 +430,8 @@ struct  Touchstone__V1__Event
    * For profile.erased, at most 64 events each: "erased_events", their number; "erased_sequences", their sequences in decimal with
    * commas between them; "erased_digests", the first 16 bytes of each former content's digest, in hexadecimal and in the same order.
    * For accounts of removed content: "signature" and "signature_key".
+   * For profile.searched: "by", id or prefix; "found", the number of profiles. It names the profile if there is one, and
+   * never the text.
    * For configuration.reloaded: "cause", signal or files; "files", the settings whose files changed.
    */
   size_t n_details;

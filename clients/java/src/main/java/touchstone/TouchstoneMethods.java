@@ -196,6 +196,16 @@ public abstract class TouchstoneMethods {
   }
 
   /**
+   * Finds profiles of an application by a text that a person reads out or pastes. The audit log has each search as profile.searched,
+   * because it lists people. A caller may make 60 searches at once, and then one a second; an operator of the console one in five
+   * seconds.
+   * INVALID_ARGUMENT: application_id, text. RESOURCE_EXHAUSTED: TOO_MANY_SEARCHES, the caller has made too many searches.
+   */
+  public FindProfilesResponse findProfiles(FindProfilesRequest request) {
+    return call(AdministrationServiceGrpc.getFindProfilesMethod(), request);
+  }
+
+  /**
    * Ends the lockout of a device's biometrics and sets its count to zero, for all applications of this application's vendor. May
    * be repeated.
    * INVALID_ARGUMENT: application_id, device_id, reason. NOT_FOUND: the application has no active binding on the device.

@@ -1,6 +1,6 @@
 // A slip in a word is answered with the word that was probably meant.
 
-import SettingFiles
+import Encodings
 import Testing
 
 @Suite("Suggestions")
