@@ -48,39 +48,43 @@ final class OpenIDProvider: Sendable {
   // MARK: What it publishes
 
   func description() async throws(Failure) -> ProviderDescription {
-    try await known(\.description, "its description") { [issuer = settings.issuer] in
-      let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
-      return (base + "/.well-known/openid-configuration", { ProviderDescription($0, of: issuer) })
+    let issuer = settings.issuer
+    let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
+    return try await known(\.description, "its description", base + "/.well-known/openid-configuration") {
+      ProviderDescription($0, of: issuer)
     }
   }
 
   /// - Parameter isStale: a token is of a key that is not among them.
   private func keys(of description: ProviderDescription, isStale: Bool) async throws(Failure) -> ProviderKeys {
-    try await known(\.keys, "its keys", isStale: isStale) { (description.keysURL, { ProviderKeys($0) }) }
+    try await known(\.keys, "its keys", isStale: isStale, description.keysURL) { ProviderKeys($0) }
   }
 
   private func known<Value: Sendable>(
     _ place: any WritableKeyPath<State, Known<Value>?> & Sendable, _ name: String, isStale: Bool = false,
-    _ source: () -> (url: String, read: ([UInt8]) -> Value?)
+    _ url: String, _ read: @escaping @Sendable ([UInt8]) -> Value?
   ) async throws(Failure) -> Value {
-    let now = MonotonicTime.now()
-    if let known = state.withLock({ $0[keyPath: place] }) {
-      let age = known.readAt.duration(to: now)
-      if let value = known.value, age < (isStale ? Self.pause : Self.lifetime) { return value }
-      if age < Self.pause { throw Failure(reason: "\(name) could not be read a moment ago") }
-    }
-    let (url, read) = source()
-    let answer: Result<[UInt8], Failure> = await call(url)
-    let value = try? answer.get()
-    let taken = value.flatMap(read)
-    state.withLock { $0[keyPath: place] = Known(value: taken, readAt: now) }
-    if let taken { return taken }
-    throw value == nil
-      ? Self.failure(answer) : Failure(reason: "\(name) at \(url) does not hold", isRefusal: true)
+    if let fresh = fresh(place, name, isStale) { return try fresh.get() }
+    return try await onThread { [self] in
+      // Another person's sign-in may have read it while this one waited.
+      if let fresh = fresh(place, name, isStale) { return fresh }
+      let answer = fetch(url)
+      let value = try? answer.get()
+      let taken = value.flatMap(read)
+      state.withLock { $0[keyPath: place] = Known(value: taken, readAt: .now()) }
+      if let taken { return .success(taken) }
+      return answer.flatMap { _ in .failure(Failure(reason: "\(name) at \(url) does not hold", isRefusal: true)) }
+    }.get()
   }
 
-  private static func failure(_ result: Result<[UInt8], Failure>) -> Failure {
-    if case .failure(let failure) = result { failure } else { Failure(reason: "there is no answer") }
+  /// `nil`: it is to be read.
+  private func fresh<Value: Sendable>(
+    _ place: any WritableKeyPath<State, Known<Value>?> & Sendable, _ name: String, _ isStale: Bool
+  ) -> Result<Value, Failure>? {
+    guard let known = state.withLock({ $0[keyPath: place] }) else { return nil }
+    let age = known.readAt.duration(to: .now())
+    if let value = known.value { return age < (isStale ? Self.pause : Self.lifetime) ? .success(value) : nil }
+    return age < Self.pause ? .failure(Failure(reason: "\(name) could not be read a moment ago")) : nil
   }
 
   // MARK: A code
@@ -103,7 +107,9 @@ final class OpenIDProvider: Sendable {
       form += [("client_id", settings.clientID), ("client_secret", secret)]
     }
     let body = form.map { "\(FormFields.encode($0.0))=\(FormFields.encode($0.1))" }.joined(separator: "&")
-    let answer = try await call(description.tokenEndpoint, fields, Array(body.utf8)).get()
+    let answer = try await onThread { [self, fields] in
+      fetch(description.tokenEndpoint, fields, Array(body.utf8))
+    }.get()
     guard let token = TokenAnswer.idToken(in: answer) else {
       throw Failure(reason: "the token endpoint's answer has no ID token", isRefusal: true)
     }
@@ -127,33 +133,42 @@ final class OpenIDProvider: Sendable {
 
   // MARK: Calls
 
-  private func call(
-    _ text: String, _ fields: [(name: String, value: String)] = [], _ body: [UInt8]? = nil
-  ) async -> Result<[UInt8], Failure> {
-    guard let url = HTTPSURL(text) else {
-      return .failure(Failure(reason: "a URL of the provider's is no https URL", isRefusal: true))
-    }
-    let mayCall = state.withLock { state in
+  /// A person who waited for a thread as long as for an answer waits no longer.
+  private func onThread<Value: Sendable>(
+    _ work: @escaping @Sendable () -> Result<Value, Failure>
+  ) async -> Result<Value, Failure> {
+    let mayWait = state.withLock { state in
       guard state.waiting < Self.maximumWaiting else { return false }
       state.waiting += 1
       return true
     }
-    guard mayCall else { return .failure(Failure(reason: "too many wait for the provider")) }
+    guard mayWait else { return .failure(Failure(reason: "too many wait for the provider")) }
+    let beganAt = MonotonicTime.now()
     return await withCheckedContinuation { continuation in
-      executor.run { [self, client = settings.client] in
-        let result: Result<[UInt8], Failure>
-        do throws(HTTPSClient.Failure) {
-          let answer = try client.send(to: url, fields: fields, body: body)
-          result =
-            answer.status == 200
-            ? .success(answer.body)
-            : .failure(Failure(reason: "\(url) answers \(answer.status)", isRefusal: answer.status < 500))
-        } catch {
-          result = .failure(Failure(reason: "\(url): \(error.reason)"))
-        }
+      executor.run { [self] in
+        let isLate = beganAt.duration(to: .now()) >= HTTPSClient.timeout
+        let result = isLate ? .failure(Failure(reason: "others waited for the provider")) : work()
         state.withLock { $0.waiting -= 1 }
         continuation.resume(returning: result)
       }
+    }
+  }
+
+  /// Blocks.
+  private func fetch(
+    _ text: String, _ fields: [(name: String, value: String)] = [], _ body: [UInt8]? = nil
+  ) -> Result<[UInt8], Failure> {
+    guard let url = HTTPSURL(text) else {
+      return .failure(Failure(reason: "a URL of the provider's is no https URL", isRefusal: true))
+    }
+    do throws(HTTPSClient.Failure) {
+      let answer = try settings.client.send(to: url, fields: fields, body: body)
+      guard answer.status == 200 else {
+        return .failure(Failure(reason: "\(url) answers \(answer.status)", isRefusal: answer.status < 500))
+      }
+      return .success(answer.body)
+    } catch {
+      return .failure(Failure(reason: "\(url): \(error.reason)"))
     }
   }
 }
