@@ -97,7 +97,8 @@ extension Console {
             applicationID: application, profileID: id, profile: profile, policy: policy, policies: policies.map(\.name),
             events: events,
             actions: Set(ConsoleAction.allCases.filter { visit.operator.mayCall($0.method) }),
-            done: visit.session.notice(at: visit.reader.path)?.action, maySearch: visit.maySearch, now: clock().seconds)))
+            done: visit.session.notice(at: visit.reader.path)?.action, maySearch: visit.maySearch, now: clock().seconds)
+        ))
     } catch {
       if error.code == .notFound {
         let view = FindView(
