@@ -42,8 +42,9 @@ struct HTTPServerTests {
     }
   }
 
+  /// - Parameter change: sets the times that a test is about; the others are longer than a busy machine takes for a test.
   private static func serve(_ change: (inout HTTPServerLimits) -> Void = { _ in }) throws -> Served {
-    var configuration = HTTPServerConfiguration()
+    var configuration = patientConfiguration
     configuration.unixTime = { 0 }
     change(&configuration.limits)
     let server = HTTPServer(configuration)
@@ -51,6 +52,17 @@ struct HTTPServerTests {
     server.add(socket, tls: nil, router: router)
     try server.begin()
     return Served(server: server, address: socket.address)
+  }
+
+  private static var patientConfiguration: HTTPServerConfiguration {
+    var configuration = HTTPServerConfiguration()
+    let long = Duration.seconds(600)
+    configuration.limits.handshakeTime = long
+    configuration.limits.headTime = long
+    configuration.limits.bodyTime = long
+    configuration.limits.answerTime = long
+    configuration.limits.idleTime = long
+    return configuration
   }
 
   private static func get(_ path: String, _ more: String = "") -> String {
@@ -95,7 +107,7 @@ struct HTTPServerTests {
       mayEnd.wait()
       return .text(.ok, "blocked")
     }
-    let server = HTTPServer(HTTPServerConfiguration())
+    let server = HTTPServer(Self.patientConfiguration)
     let (busy, free) = (
       try ListeningSocket(host: "127.0.0.1", port: 0), try ListeningSocket(host: "127.0.0.1", port: 0)
     )
@@ -251,7 +263,7 @@ struct HTTPServerTests {
       begin(exchange)
       held.put(exchange)
     }
-    let server = HTTPServer(HTTPServerConfiguration())
+    let server = HTTPServer(Self.patientConfiguration)
     let socket = try ListeningSocket(host: .ownLoopbackHost(), port: 0)
     server.add(socket, tls: nil, router: router)
     try server.begin()
@@ -342,7 +354,7 @@ extension HTTPServerTests {
       exchange.answer(.text(.ok, "held"))
       held.put(exchange)
     }
-    var configuration = HTTPServerConfiguration()
+    var configuration = Self.patientConfiguration
     configuration.limits.connectionsPerClient = 2
     let server = HTTPServer(configuration)
     let socket = try ListeningSocket(host: .ownLoopbackHost(), port: 0)
@@ -369,7 +381,7 @@ extension HTTPServerTests {
       $1.answer(HTTPResponse(body: $0.body))
     }
     router.add("POST", "/b", maximumBodyBytes: 1) { $1.answer(.text(.ok)) }
-    let server = HTTPServer(HTTPServerConfiguration())
+    let server = HTTPServer(Self.patientConfiguration)
     let socket = try ListeningSocket(host: .ownLoopbackHost(), port: 0)
     server.add(socket, tls: nil, router: router)
     try server.begin()
