@@ -240,3 +240,26 @@ def test_a_directory_that_others_can_change_is_refused_beforehand(tmp_path, back
     file.write_text(f"data_dir: {tmp_path}/data\nbackup: {{every: 6h, to: {backups}}}\n")
     ended = run("check-config", file)
     assert (ended.returncode, "backup.to" in ended.stderr) == (CONFIGURATION, True), ended.stderr
+
+
+def test_a_restored_copy_removes_no_backup_of_the_original(start, tmp_path):
+    backups = tmp_path / "backups"
+
+    def serve(name, keep):
+        backup = {"every": "1s", "to": str(backups), "keep": keep}
+        return start(name, configuration={"backup": backup}, arguments=["--http", "127.0.0.1:0"], http=1)
+
+    original = serve("data", 3)
+    for _ in range(3):
+        original.next_error("a backup was made")
+    original.close()
+    made = {path.name for path in backups.iterdir()}
+    shutil.copytree(original.data_directory / "keys", tmp_path / "drill/keys")
+    (tmp_path / "drill").chmod(0o700)
+    latest = backups / max(name for name in made if name.endswith(".db"))
+    restored = run("restore", "--from", latest, "--data-dir", tmp_path / "drill")
+    assert restored.returncode == 0, restored.stderr
+    drill = serve("drill", 1)
+    for _ in range(3):
+        drill.next_error("a backup was made")
+    assert made <= {path.name for path in backups.iterdir()}

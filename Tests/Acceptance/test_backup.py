@@ -544,3 +544,15 @@ def test_what_a_cut_restoration_left_is_no_obstacle(backup, tmp_path):
     ended = run("restore", "--from", backup, "--data-dir", directory, "--unsigned")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert sorted(path.name for path in directory.iterdir()) == ["touchstone.db", "touchstone.lock"]
+
+
+def test_a_backup_replaces_no_other_process_s_signature(start, tmp_path):
+    """One of the same name may be under way: its signature is on the disk before it has its name."""
+    directory, copy, signature = start().data_directory, tmp_path / "copy.db", tmp_path / "copy.db.signature"
+    signature.write_text("another's")
+    assert run("backup", "--data-dir", directory, "--to", copy).returncode == 73
+    assert signature.read_text() == "another's" and not copy.exists()
+    # What a killed process left does not stay in the way.
+    os.utime(signature, (0, 0))
+    assert run("backup", "--data-dir", directory, "--to", copy).returncode == 0
+    assert run("restore", "--from", copy, "--data-dir", tmp_path / "restored", "--keys", directory / "keys").returncode == 0

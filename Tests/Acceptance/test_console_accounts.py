@@ -1,11 +1,14 @@
 """Operators' own accounts: sessions that hold on every replica, passwords and passkeys of their own."""
 
+import os
+
 import pytest
 
 from support.caller import new_caller
 from support.configuration import BAD_CONFIGURATION
 from support.console import PASSWORD, Visitor, operators, password_hash, signed_in
 from support.operator_passkeys import URL, add, console_of, enrolled, new_passkey, options_of, use, visitor_of
+from support.passkeys import base64url
 from support.phone import Phone
 from support.replicas import Replicas
 from support.server import run
@@ -412,3 +415,29 @@ def test_passkeys_need_a_name(tmp_path, settings):
     assert "console.sign_in passkey needs console_url" in ended.stderr
     file.write_text(f"console_url: {URL}\nconsole: {{sign_in: passkey}}")
     assert run("check-config", file).returncode == 0
+
+
+def test_a_passkey_that_is_not_there_ends_no_session(start):
+    server = start(configuration=console_of("passkey", OPERATORS), arguments=CONSOLE, http=1)
+    visitor, passkey = enrolled(server.urls[0], "anna")
+    elsewhere = visitor_of(server.urls[0])
+    use(elsewhere, elsewhere.open("/console/sign-in"), passkey)
+    visitor.post(visitor.open("/console/account").form("/console/account/passkeys/remove"), target="another")
+    assert elsewhere.open("/console").status == 200
+    changes = [event.details["change"] for event in events(new_caller(server), "operator.changed", application_id="")]
+    assert "passkey_removed" not in changes
+
+
+def test_passkeys_of_strangers_are_bounded_and_keep_no_operator_out(start):
+    server = start(configuration=console_of("passkey", OPERATORS), arguments=CONSOLE, http=1)
+    _, passkey = enrolled(server.urls[0], "anna")
+    familiar = visitor_of(server.urls[0])
+    use(familiar, familiar.open("/console/sign-in"), passkey)
+    del familiar.cookies["__Host-touchstone-console"]
+    statuses = []
+    for _ in range(25):
+        stranger = visitor_of(server.urls[0])
+        page = use(stranger, stranger.open("/console/sign-in"), passkey, fields={"credential": base64url(os.urandom(16))})
+        statuses.append(page.status)
+    assert statuses.count(429) >= 4
+    assert use(familiar, familiar.open("/console/sign-in"), passkey).status == 200

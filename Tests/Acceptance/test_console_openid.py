@@ -442,3 +442,12 @@ def test_a_stock_provider_signs_an_operator_in(start, provider, stock_provider, 
     assert (back.status, answer.path) == (302, "/console/oidc")
     assert visitor.open(f"{answer.path}?{answer.query}", headers=FROM_ELSEWHERE).status == 200
     assert "oidc:otto (admin)" in visitor.open("/console").text
+
+
+def test_made_up_codes_keep_nobody_out_of_a_familiar_browser(url, provider):
+    familiar = Visitor(url)
+    assert sign_in(familiar, provider).status == 200
+    familiar.cookies = {name: value for name, value in familiar.cookies.items() if "browser" in name}
+    for _ in range(25):
+        sign_in(Visitor(url), provider, code="made up")
+    assert sign_in(familiar, provider).status == 200

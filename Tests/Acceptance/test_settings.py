@@ -263,3 +263,10 @@ def test_the_schema_refuses_what_the_service_refuses(schema, tmp_path, text):
     validator = jsonschema.Draft202012Validator(json.loads(schema.read_text()))
     assert not validator.is_valid(YAML(typ="safe").load(text))
     assert run("check-config", path).returncode == BAD_CONFIGURATION
+
+
+def test_no_policy_has_the_console_s_name(tmp_path):
+    file = tmp_path / "configuration.yaml"
+    file.write_text('policies: {touchstone.console: {purpose: login, factors: [biometry]}}\n')
+    ended = run("check-config", str(file))
+    assert ended.returncode == 78 and "touchstone.console" in ended.stderr, ended.stderr + ended.stdout

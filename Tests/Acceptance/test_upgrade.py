@@ -20,7 +20,7 @@ from support.phone import Phone
 from support.postgres import PostgresServer
 from support.replicas import Load
 from support.server import BINARY, Server, make_keys, run, run_to_end
-from support.stores import of_sqlite
+from support.stores import databases, of_sqlite
 from support.stubs import evaluation_pb2
 
 pytestmark = of_sqlite
@@ -295,3 +295,11 @@ def test_a_start_that_is_killed_while_it_upgrades_leaves_what_the_next_one_upgra
         assert version(tmp_path / "data") in (3, 1003)
     serve_once(start, "data")
     assert version(tmp_path / "data") == 1003
+
+
+def test_a_count_of_additions_below_zero_is_refused():
+    store = databases().create_database("below_zero")
+    assert run("migrate", "--store", store).returncode == 0
+    databases().execute("UPDATE touchstone_schema SET additions = -1", "below_zero")
+    ended = run("migrate", "--store", store)
+    assert ended.returncode in (65, 73) and "schema 2.-1" in ended.stderr, (ended.returncode, ended.stderr)

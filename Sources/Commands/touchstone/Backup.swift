@@ -149,6 +149,10 @@ struct Restore: FallibleCommand {
     if from != BackupStream.name { try requireProtected(from) }
     let auditKeys = unsigned ? nil : try keys.load(dataDirectory: dataDir)
     let stream = try BackupStream(reading: from)
+    // Before the copy: what a stranger signed fills no disk.
+    if let auditKeys, let signature = stream.signature {
+      try failing { () throws(StoreOpenError) in try requireGenuine(signature, by: auditKeys) }
+    }
     let (backup, restoration) = try failing { () throws(StoreOpenError) in
       try SQLiteBackup.restore(from: from, stream.first, reading: stream.descriptor, to: dataDir, at: systemTime()) {
         copy throws(StoreOpenError) in
@@ -191,6 +195,18 @@ extension Restore {
 
   /// - Parameter file: the bytes that were signed.
   private func verify(_ signature: BackupSignature, of file: String, by keys: AuditKeys) throws(StoreOpenError) {
+    try requireGenuine(signature, by: keys)
+    guard let digest = BackupSignature.digest(ofFile: file) else {
+      throw StoreOpenError(code: .unwritable, message: "\(file): cannot be read: \(String(cString: strerror(errno)))")
+    }
+    guard digest == signature.digest else {
+      throw StoreOpenError(
+        code: .corrupt,
+        message: "\(from) is not as it was made, or cut off: its SHA-256 is not the one in \(signaturePath)")
+    }
+  }
+
+  private func requireGenuine(_ signature: BackupSignature, by keys: AuditKeys) throws(StoreOpenError) {
     let path = signaturePath
     switch signature.check(by: keys) {
     case .valid: break
@@ -200,14 +216,6 @@ extension Restore {
         message: "\(path) is signed by audit key \(signature.keyID), which is not among the given keys")
     case .forged:
       throw StoreOpenError(code: .corrupt, message: "\(path) is forged: its signature is not the audit key's")
-    }
-    guard let digest = BackupSignature.digest(ofFile: file) else {
-      throw StoreOpenError(code: .unwritable, message: "\(file): cannot be read: \(String(cString: strerror(errno)))")
-    }
-    guard digest == signature.digest else {
-      throw StoreOpenError(
-        code: .corrupt,
-        message: "\(from) is not as it was made, or cut off: its SHA-256 is not the one in \(path)")
     }
   }
 }

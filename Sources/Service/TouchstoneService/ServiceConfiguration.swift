@@ -101,7 +101,7 @@ final class PolicyBook: Sendable {
   init(_ policies: [EvaluationPolicy], _ metrics: MetricRegistry = MetricRegistry()) {
     let named = Dictionary(policies.map { ($0.name, $0) }) { _, last in last }
     entries = named.mapValues { Entry($0, metrics) }
-    usual = policies.usual?.name
+    usual = policies.filter { !Identifier.areEqual($0.name, ApplicationID.console) }.usual?.name
     passcodeLadder = .strictest(of: named.values, for: .passcode)
     gestureLadder = .strictest(of: named.values, for: .gesture)
   }

@@ -35,8 +35,11 @@ package struct HTTPSClient: Sendable {
   ) throws(Failure) -> HTTPAnswer {
     let deadline = MonotonicTime.now().advanced(by: Self.timeout)
     var last = Failure(reason: "\(url.host) has no address that is global or listed")
-    for address in try addresses(of: url) {
-      guard let connection = try? connect(to: address, deadline) else {
+    let addresses = try addresses(of: url)
+    for (index, address) in addresses.enumerated() {
+      // An address that does not answer leaves time for the others.
+      let share = MonotonicTime.now().duration(to: deadline) / (addresses.count - index)
+      guard let connection = try? connect(to: address, MonotonicTime.now().advanced(by: share)) else {
         last = Failure(reason: "\(address) does not take a connection")
         continue
       }

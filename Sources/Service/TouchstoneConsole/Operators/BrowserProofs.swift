@@ -4,9 +4,9 @@ internal import Encodings
 package import TouchstoneCrypto
 internal import TouchstonePolicy
 
-/// A proof is a browser's random id and the end of its validity, with a digest over both, the operator's name and the
-/// hash of the operator's password. A new password therefore revokes all proofs, and every replica with the same keys
-/// accepts them.
+/// A proof is a browser's random id and the end of its validity, with a digest over both, a name and the basis of the
+/// account: a digest of its password's hash. A new password therefore revokes all proofs, and every replica with the
+/// same keys accepts them.
 package struct BrowserProofs: Sendable {
   /// Distinguishes browsers of one operator.
   typealias BrowserID = [UInt8]
@@ -31,7 +31,7 @@ package struct BrowserProofs: Sendable {
   }
 
   /// Returns the browser's id if the cookie proves that this operator signed in with it, under the password in force.
-  func browser(in cookie: String?, of name: String, _ password: PasswordHash, at now: UnixTime) -> BrowserID? {
+  func browser(in cookie: String?, of name: String, _ basis: [UInt8], at now: UnixTime) -> BrowserID? {
     for proof in Self.proofs(in: cookie) {
       guard let bytes = Base64URL.decode(proof),
         bytes.count == Self.idBytes + Self.expiryBytes + Self.digestBytes
@@ -39,7 +39,7 @@ package struct BrowserProofs: Sendable {
         continue
       }
       let (signed, digest) = (Array(bytes.dropLast(Self.digestBytes)), Array(bytes.suffix(Self.digestBytes)))
-      guard areEqualInConstantTime(self.digest(of: signed, name, password), digest) else { continue }
+      guard areEqualInConstantTime(self.digest(of: signed, name, basis), digest) else { continue }
       let expiry = signed.suffix(Self.expiryBytes).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       return expiry > UInt64(max(0, now.seconds)) ? Array(signed.prefix(Self.idBytes)) : nil
     }
@@ -50,17 +50,17 @@ package struct BrowserProofs: Sendable {
   ///
   /// - Parameter browser: the id that the cookie proved; a browser without one gets a new id.
   func renewed(
-    _ cookie: String?, of name: String, _ password: PasswordHash, _ browser: BrowserID?, at now: UnixTime
+    _ cookie: String?, of name: String, _ basis: [UInt8], _ browser: BrowserID?, at now: UnixTime
   ) -> String {
-    let others = Self.proofs(in: cookie).filter { self.browser(in: $0, of: name, password, at: now) == nil }
+    let others = Self.proofs(in: cookie).filter { self.browser(in: $0, of: name, basis, at: now) == nil }
     let expiry = UInt64(max(0, now.seconds)) + UInt64(Self.lifetime.components.seconds)
     let signed = (browser ?? randomness.bytes(Self.idBytes)) + withUnsafeBytes(of: expiry.bigEndian) { Array($0) }
-    let proof = Base64URL.encode(signed + digest(of: signed, name, password))
+    let proof = Base64URL.encode(signed + digest(of: signed, name, basis))
     return (others.suffix(Self.maximumPerBrowser - 1) + [proof]).joined(separator: String(Self.separator))
   }
 
-  private func digest(of signed: [UInt8], _ name: String, _ password: PasswordHash) -> [UInt8] {
-    pepper.digest(of: signed, Array(name.utf8), password.digest, purpose: Self.purpose)
+  private func digest(of signed: [UInt8], _ name: String, _ basis: [UInt8]) -> [UInt8] {
+    pepper.digest(of: signed, Array(name.utf8), basis, purpose: Self.purpose)
   }
 
   /// A cookie of any other length or form is no proof.

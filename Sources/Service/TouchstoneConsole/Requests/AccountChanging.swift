@@ -63,7 +63,7 @@ extension Console {
     }
     let present = Credential(account, visit.stored, standIn: configured)
     let browser = browsers.browser(
-      in: ConsoleCookie.browser(in: visit.request), of: account.name, present.hash, at: clock())
+      in: ConsoleCookie.browser(in: visit.request), of: account.name, present.hash.digest, at: clock())
     let attempt = SignInGuard.Attempt(
       name: SignInGuard.key(of: account.name), isKnown: true, browser: browser, address: visit.request.client)
     guard state.withLock({ $0.signIns.attempt(attempt, at: .now()) }) == .verify else {
@@ -135,7 +135,7 @@ extension Console {
     var response = await self.account(visit, done, isError: false, .ok)
     response.fields.append(cookie(renewing: visit.session, visit.key, in: visit.request))
     let standIn = Credential(account, changed, standIn: account.password ?? .standIn(PasswordHash.standard))
-    response.fields.append(proof(of: account, standIn, isSecure: isSecure, visit.request))
+    response.fields.append(proof(of: account.name, standIn.hash.digest, isSecure: isSecure, visit.request))
     return response
   }
 }

@@ -16,19 +16,26 @@ private struct PendingSignIn {
   var verifier: String
   /// Shown after it.
   var page: String
+  /// From which it began, if people signed in so there before. The provider's answer brings no strict cookie.
+  var browser: BrowserProofs.BrowserID?
 
-  init(to page: String) {
+  init(to page: String, in browser: BrowserProofs.BrowserID?) {
     func random() -> String { Base64URL.encode(Randomness.system.bytes(32)) }
-    (state, nonce, verifier, self.page) = (random(), random(), random(), page)
+    (state, nonce, verifier, self.page, self.browser) = (random(), random(), random(), page, browser)
   }
 
   /// No line has a line feed.
-  var bytes: [UInt8] { Array([state, nonce, verifier, page].joined(separator: "\n").utf8) }
+  var bytes: [UInt8] {
+    Array([state, nonce, verifier, page, Base64URL.encode(browser ?? [])].joined(separator: "\n").utf8)
+  }
 
   init?(_ bytes: [UInt8]) {
-    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
-    guard lines.count == 4 else { return nil }
+    let lines = String(decoding: bytes, as: UTF8.self).split(
+      separator: "\n", omittingEmptySubsequences: false
+    ).map(String.init)
+    guard lines.count == 5, let browser = Base64URL.decode(lines[4]) else { return nil }
     (state, nonce, verifier, page) = (lines[0], lines[1], lines[2], lines[3])
+    self.browser = browser.isEmpty ? nil : browser
   }
 }
 
@@ -56,7 +63,7 @@ extension Console {
       guard HTTPSURL(endpoint) != nil else {
         throw OpenIDProvider.Failure(reason: "the authorization endpoint is no https URL", isRefusal: true)
       }
-      let pending = PendingSignIn(to: page)
+      let pending = PendingSignIn(to: page, in: familiarBrowser(.openID, request))
       let query = ConsoleLink.path(
         "",
         [
@@ -92,8 +99,7 @@ extension Console {
       return await signInPage(request, to: ConsolePath.home, .providerForgotten, .forbidden)
     }
     // As a guess at a password: strangers cannot have this process call the provider without end.
-    let attempt = SignInGuard.Attempt(
-      name: SignInGuard.key(of: pending.state), isKnown: false, browser: nil, address: request.client)
+    let attempt = attempt(.openID, once: pending.state, pending.browser, request)
     if let refusal = await admit(attempt, nil, request, to: pending.page) { return refusal }
     do throws(OpenIDProvider.Failure) {
       // RFC 9207: an answer of another provider.

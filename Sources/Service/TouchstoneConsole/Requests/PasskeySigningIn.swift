@@ -83,6 +83,10 @@ extension Console {
         return await signInPage(request, to: page, .sessionEnded, .forbidden)
       }
     }
+    // As a guess at a password, unless one was right: an attempt is a commit, also a stranger's.
+    let attempt = attempt(
+      .passkey, once: Base64URL.encode(evaluation), familiarBrowser(.passkey, request), request)
+    if signInRule == .passkey, let refusal = await admit(attempt, nil, request, to: page) { return refusal }
     do throws(CallFailure) {
       let answer: V1.SubmitAttemptResponse = try await anonymousCalls(request)(
         V1.EvaluationService.submitAttempt,
@@ -95,10 +99,14 @@ extension Console {
         service.refuseOperator(.operatorPasskeyWrong, nil, by: peer(of: request))
         return await signInPage(request, to: page, .passkeyFailed, .forbidden)
       }
+      if signInRule == .passkey { state.withLock { $0.signIns.succeeded(attempt) } }
       return await begin(
         account, stored, signInRule == .passkey ? .passkey : .passwordAndPasskey,
         Credential(account, stored, standIn: register.standIn), to: page, usingUp: step.map { [$0.key] } ?? [], request)
     } catch {
+      if signInRule == .passkey, error.code != .invalidArgument {
+        state.withLock { $0.signIns.withdrawn(attempt, at: .now()) }
+      }
       return await signInPage(
         request, to: page, error.code == .invalidArgument ? .passkeyFailed : .signInBusy,
         error.code == .invalidArgument ? .badRequest : .unavailable)

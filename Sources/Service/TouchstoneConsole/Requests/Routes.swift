@@ -254,7 +254,7 @@ extension Console {
     return paths.first(where: ConsolePath.isPage)?.split(separator: "?", maxSplits: 1).last.map(String.init)
   }
 
-  private func unavailable(_ request: HTTPRequest) -> HTTPResponse {
+  func unavailable(_ request: HTTPRequest) -> HTTPResponse {
     let reader = reader(of: request)
     return ConsoleResponse.page(Page.message(reader, .refused, [reader(.storeFails)]), for: reader, .unavailable)
   }

@@ -71,7 +71,8 @@ extension Console {
       return await signInPage(request, to: page, .signInNotRecorded, .unavailable)
     }
     let credential = Credential(known, stored, standIn: register.standIn)
-    let browser = browsers.browser(in: ConsoleCookie.browser(in: request), of: name, credential.hash, at: clock())
+    let browser = browsers.browser(
+      in: ConsoleCookie.browser(in: request), of: name, credential.hash.digest, at: clock())
     let attempt = Attempt(
       name: name, password: SecretBytes(password.utf8), known: known, stored: stored, credential: credential,
       page: page, browser: known == nil ? nil : browser, address: request.client)
@@ -175,7 +176,11 @@ extension Console {
     // An earlier session, or another program on this machine, may have left a cookie of the other name, which could
     // hide this one.
     response.fields.append(("Set-Cookie", ConsoleCookie.endOfSession(isSecure: !isSecure)))
-    if let credential { response.fields.append(proof(of: account, credential, isSecure: isSecure, request)) }
+    if let familiar = familiar(method) {
+      response.fields.append(proof(of: familiar.name, familiar.basis, isSecure: isSecure, request))
+    } else if let credential {
+      response.fields.append(proof(of: account.name, credential.hash.digest, isSecure: isSecure, request))
+    }
     return response
   }
 
@@ -187,18 +192,50 @@ extension Console {
 
   static func formToken() -> String { Session.newFormToken(Randomness.system.bytes(32)) }
 
+  /// The name and the basis of proofs for a way that names nobody before it is verified. All who sign in so share them;
+  /// no operator has such a name. `nil`: the way begins with the operator's name.
+  func familiar(_ method: Method) -> (name: String, basis: [UInt8])? {
+    switch method {
+    case .openID: provider.map { ("oidc:", $0.settings.basis) }
+    case .passkey: ("passkey:", [])
+    case .password, .passwordAndPasskey: nil
+    }
+  }
+
+  /// Counts an attempt of such a way.
+  ///
+  /// - Parameters:
+  ///   - once: distinguishes attempts of strangers.
+  ///   - browser: familiar to the way.
+  func attempt(
+    _ method: Method, once: String, _ browser: BrowserProofs.BrowserID?, _ request: HTTPRequest
+  ) -> SignInGuard.Attempt {
+    let name = browser == nil ? once : familiar(method)?.name ?? once
+    return SignInGuard.Attempt(
+      name: SignInGuard.key(of: name), isKnown: false, browser: browser, address: request.client)
+  }
+
+  func familiarBrowser(_ method: Method, _ request: HTTPRequest) -> BrowserProofs.BrowserID? {
+    familiar(method).flatMap {
+      browsers.browser(in: ConsoleCookie.browser(in: request), of: $0.name, $0.basis, at: clock())
+    }
+  }
+
   /// The cookie by which the browser is familiar to the operator.
   func proof(
-    of account: Operator, _ credential: Credential, isSecure: Bool, _ request: HTTPRequest
+    of name: String, _ basis: [UInt8], isSecure: Bool, _ request: HTTPRequest
   ) -> (StaticString, String) {
     let cookie = ConsoleCookie.browser(in: request)
-    let browser = browsers.browser(in: cookie, of: account.name, credential.hash, at: clock())
-    let proofs = browsers.renewed(cookie, of: account.name, credential.hash, browser, at: clock())
+    let browser = browsers.browser(in: cookie, of: name, basis, at: clock())
+    let proofs = browsers.renewed(cookie, of: name, basis, browser, at: clock())
     return ("Set-Cookie", ConsoleCookie.browser(proofs, isSecure: isSecure))
   }
 
   func signOut(_ visit: Visit) async -> HTTPResponse {
-    _ = await service.record(.signedOut, of: visit.operator.caller, usingUp: [visit.key], by: visit.calls.peer)
+    let recording = await service.record(
+      .signedOut, of: visit.operator.caller, usingUp: [visit.key], by: visit.calls.peer)
+    // A copy of the cookie would still open the session.
+    if case .failed = recording { return unavailable(visit.request) }
     return ended()
   }
 

@@ -76,8 +76,8 @@ final class BackingUp: Sendable {
 
   private func finish(_ copy: SQLiteCopy, path: String, madeAt: UnixTime) {
     defer { isRunning.store(false, ordering: .releasing) }
+    var digest: [UInt8] = []
     do throws(StoreOpenError) {
-      var digest: [UInt8] = []
       let summary = try copy.publish { copy throws(StoreOpenError) in
         digest = try BackupFiles.sign(copy, as: path, by: keys.current, at: systemTime()).digest
       }
@@ -85,8 +85,8 @@ final class BackingUp: Sendable {
       made(BackupRecord(name: name, madeAt: madeAt, byteCount: summary.byteCount), summary, digest)
     } catch {
       failed(error)
-      // A signature says nothing without its backup.
-      if access(path, F_OK) != 0 { unlink(BackupFiles.signaturePath(of: path)) }
+      // Its own signature says nothing without the backup.
+      if !digest.isEmpty, access(path, F_OK) != 0 { unlink(BackupFiles.signaturePath(of: path)) }
     }
   }
 

@@ -39,22 +39,40 @@ package enum BackupFiles {
   ) throws(StoreOpenError) -> BackupSignature {
     let signature = try signature(of: copy, by: keys, at: now)
     let path = signaturePath(of: backup)
+    removeStale(path, of: backup)
     guard write(path, signature.text) else {
-      let reason = String(cString: strerror(errno))
-      unlink(path)
-      throw StoreOpenError(code: .unwritable, message: "\(path): cannot be written: \(reason)")
+      throw StoreOpenError(
+        code: .unwritable, message: "\(path): cannot be written: \(String(cString: strerror(errno)))")
     }
     return signature
   }
 
-  /// Writes a file of mode 0600 to the disk. False sets errno.
+  /// In seconds: a backup gets its name as soon as its signature is on the disk.
+  private static let staleAge = 60
+
+  /// Removes what an ended process left. A younger one is of another process that makes a backup of the same name.
+  private static func removeStale(_ path: String, of backup: String) {
+    var status = stat()
+    guard access(backup, F_OK) != 0, lstat(path, &status) == 0, time(nil) - status.st_mtim.tv_sec > staleAge else {
+      return
+    }
+    unlink(path)
+  }
+
+  /// Writes a new file of mode 0600 to the disk, and never over another one: it may be the signature of a backup that
+  /// is not ours. False sets errno, and leaves nothing.
   private static func write(_ path: String, _ text: String) -> Bool {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
     var text = text
     // A few hundred bytes are written at once, or not at all.
-    return text.withUTF8 { Glibc.write(descriptor, $0.baseAddress, $0.count) == $0.count } && fsync(descriptor) == 0
+    let isWritten = text.withUTF8 { Glibc.write(descriptor, $0.baseAddress, $0.count) == $0.count }
+    if isWritten, fsync(descriptor) == 0 { return true }
+    let error = errno
+    unlink(path)
+    errno = error
+    return false
   }
 
   // MARK: Of the service

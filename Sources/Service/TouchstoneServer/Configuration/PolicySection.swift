@@ -3,6 +3,7 @@
 
 internal import SettingFiles
 internal import TouchstonePolicy
+internal import TouchstoneService
 
 struct PolicySection {
   /// The settings of the whole configuration, for policies without their own.
@@ -49,6 +50,9 @@ struct PolicySection {
     named key: YAMLKey, _ node: YAMLNode, with reader: inout SettingReader
   ) -> EvaluationPolicy? {
     var definition = PolicyDefinition(name: key.name)
+    if Identifier.areEqual(key.name, ApplicationID.console) {
+      reader.refuse(key.place, "a policy cannot be \"\(key.name)\", which is the console's own")
+    }
     let known = PolicySetting.all.map(\.key)
     guard let entries = reader.mapping(node, key.name.debugDescription, of: known) else { return nil }
     for entry in entries {

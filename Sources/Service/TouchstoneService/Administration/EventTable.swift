@@ -15,10 +15,16 @@ package enum EventTable {
     return cells.map(cell).joined(separator: ",")
   }
 
-  /// Strangers choose ids and reasons, and a spreadsheet computes a cell that begins like a formula.
+  /// Strangers choose ids and reasons, and a spreadsheet computes a cell that begins like a formula. In many countries it
+  /// also begins a cell after each semicolon.
   private static func cell(_ text: String) -> String {
-    let isFormula = text.unicodeScalars.first.map { "=+-@\t\r".unicodeScalars.contains($0) } ?? false
-    let inert = isFormula ? "'" + text : text
+    var inert = ""
+    var isBeginning = true
+    for scalar in text.unicodeScalars {
+      if isBeginning, "=+-@\t\r＝＋－＠".unicodeScalars.contains(scalar) { inert += "'" }
+      inert.unicodeScalars.append(scalar)
+      isBeginning = ";,\t\r\n\"".unicodeScalars.contains(scalar) || isBeginning && scalar.properties.isWhitespace
+    }
     guard inert.utf8.contains(where: { ",\"\n\r".utf8.contains($0) }) else { return inert }
     return "\"" + inert.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
   }

@@ -18,6 +18,8 @@ extension TouchstoneService {
 
   /// As it is for this application; `nil`: it is not configured.
   func policy(named name: String, for applicationID: String) -> PolicyBook.Entry? {
+    // The console's own policy is of no other application.
+    if Identifier.areEqual(name, ApplicationID.console), !Identifier.areEqual(applicationID, name) { return nil }
     guard let entry = policies[name], let withoutPasskeys = entry.withoutPasskeys else { return policies[name] }
     return keyProofs.passkeys(of: applicationID) == nil ? withoutPasskeys : entry
   }

@@ -137,6 +137,8 @@ extension TouchstoneService {
         revoke(passkeys, by: caller.grants.caller, at: now, in: &changeSet)
       case .passkeyRemoved(let bindingID):
         let removed = passkeys.filter { Identifier.areEqual($0.bindingID, bindingID) }
+        // It is gone already: nothing changes, and no session ends.
+        if removed.isEmpty { return await operatorAccount(id) }
         revoke(removed, by: caller.grants.caller, at: now, in: &changeSet)
       }
       profile.setSecret(.passcode, verifier: verifier, at: now)

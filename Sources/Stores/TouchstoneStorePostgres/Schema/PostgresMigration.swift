@@ -67,7 +67,7 @@ package enum PostgresMigration {
       return SchemaChange(version: Schema.version, statements: Schema.creation + [Schema.record(by: build)])
     }
     if case .ours(let version) = state, version.tables == Schema.version.tables,
-      version.additions < Schema.version.additions
+      (0..<Schema.version.additions).contains(version.additions)
     {
       return SchemaChange(
         version: Schema.version,

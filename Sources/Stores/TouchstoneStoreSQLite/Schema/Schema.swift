@@ -270,7 +270,9 @@ enum Schema {
     let found = try version(of: connection)
     if found.additions > version.additions {
       try create(on: model)
-      return try Set(parts(on: connection)).isSuperset(of: parts(on: model))
+      let isOurs = try Set(parts(on: connection)).isSuperset(of: parts(on: model))
+      let hasPrograms = try hasPrograms(connection)
+      return isOurs && !hasPrograms
     }
     try create(on: model, version: found)
     return try definitions(on: connection) == definitions(on: model)
@@ -292,6 +294,11 @@ enum Schema {
       FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'
       UNION ALL SELECT name || coalesce(sql, '') FROM sqlite_schema WHERE type <> 'table'
       """, on: connection)
+  }
+
+  /// Triggers and views, which are no additions: they would act on what this version writes and reads.
+  private static func hasPrograms(_ connection: SQLiteConnection) throws(SQLiteError) -> Bool {
+    try !texts("SELECT name FROM sqlite_schema WHERE type IN ('trigger', 'view')", on: connection).isEmpty
   }
 
   private static func texts(_ query: String, on connection: SQLiteConnection) throws(SQLiteError) -> [String] {

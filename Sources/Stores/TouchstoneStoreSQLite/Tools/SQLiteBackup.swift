@@ -270,7 +270,11 @@ public enum SQLiteRestoration {
     var chain = EventChain(continuing: last)
     let lineage = try connection.lineage().successor()
     // The mark speaks for keys of lines that are past, which are void already. It may be a wrong clock's.
-    try connection.execute("UPDATE lineage SET number = \(lineage.rawValue); UPDATE sweep_mark SET swept_before = 0")
+    // The backups of the list are another service's, which may still run, or the last ones of what is lost: they stay.
+    try connection.execute(
+      """
+      UPDATE lineage SET number = \(lineage.rawValue); UPDATE sweep_mark SET swept_before = 0; DELETE FROM backups
+      """)
     try log.append(chain.append(.restored(after: last, at: now), salt: .random()))
     try log.setHead(chain.head)
     return Restoration(last: last, head: chain.head)
