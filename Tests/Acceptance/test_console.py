@@ -1038,7 +1038,7 @@ def test_a_printed_hash_fits_into_the_variable(tmp_path):
 
 
 def test_no_cell_of_a_table_of_events_begins_a_formula(start):
-    server = start(configuration={"operators": OPERATORS}, arguments=CONSOLE, http=1)
+    server = start(configuration={"operators": operators(otto="admin")}, arguments=CONSOLE, http=1)
     new_caller(server).bind(Phone(), profile_id="a;=1+1;\uff1d1")
     table = signed_in(server.urls[0], "otto").send("/console/events/export?form=csv").text
     assert ";=" not in table and ";\uff1d" not in table and "a;'=1+1;'\uff1d1" in table

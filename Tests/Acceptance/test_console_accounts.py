@@ -418,7 +418,7 @@ def test_passkeys_need_a_name(tmp_path, settings):
 
 
 def test_a_passkey_that_is_not_there_ends_no_session(start):
-    server = start(configuration=console_of("passkey", OPERATORS), arguments=CONSOLE, http=1)
+    server = start(configuration=console_of("passkey", operators(anna="support", otto="admin")), arguments=CONSOLE, http=1)
     visitor, passkey = enrolled(server.urls[0], "anna")
     elsewhere = visitor_of(server.urls[0])
     use(elsewhere, elsewhere.open("/console/sign-in"), passkey)
@@ -429,7 +429,7 @@ def test_a_passkey_that_is_not_there_ends_no_session(start):
 
 
 def test_passkeys_of_strangers_are_bounded_and_keep_no_operator_out(start):
-    server = start(configuration=console_of("passkey", OPERATORS), arguments=CONSOLE, http=1)
+    server = start(configuration=console_of("passkey", operators(anna="support", otto="admin")), arguments=CONSOLE, http=1)
     _, passkey = enrolled(server.urls[0], "anna")
     familiar = visitor_of(server.urls[0])
     use(familiar, familiar.open("/console/sign-in"), passkey)

@@ -19,7 +19,7 @@ from support import http2, preload
 from support.caller import all_at_once, from_threads, new_caller
 from support.load import LOAD
 from support.phone import Phone
-from support.server import run
+from support.server import BINARY, run
 from support.stubs import PROTOS, evaluation_pb2
 
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
@@ -41,6 +41,23 @@ def test_it_serves_on_a_free_port_and_ends_on_sigterm(start, shards):
 def test_it_tells_its_version():
     told = run("--version")
     assert (told.returncode, told.stdout) == (0, (PROTOS.parent / "VERSION").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("stdout", "reason"), [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")])
+def test_what_cannot_be_printed_is_no_success(stdout, reason):
+    """Such as a key, which would be lost."""
+    command = ["sh", "-c", f'exec "$@" {stdout}', "sh", BINARY, "config", "schema"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (73, f"touchstone: stdout: cannot be written: {reason}\n")
+
+
+def test_a_closed_stdout_becomes_no_file_of_the_process(start, tmp_path):
+    """The next file that is opened would get its number, and a stream would be copied into its own copy."""
+    directory = start().data_directory
+    command = ["sh", "-c", 'exec "$@" >&-', "sh", BINARY, "backup", "--data-dir", directory, "--to", "-"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 73 and "stdout" in done.stderr, done
+    assert not [name for name in os.listdir(directory) if "part" in name]
 
 
 @pytest.fixture(scope="module")

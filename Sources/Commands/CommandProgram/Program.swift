@@ -24,6 +24,7 @@ package enum Program {
   /// A group of commands alone does nothing, so naming no command of it is a usage error (64, EX_USAGE) and not a
   /// success.
   package static func run(_ root: any ParsableCommand.Type, _ arguments: [String] = arguments) {
+    holdStandardStreams()
     do {
       var command = try root.parseAsRoot(arguments)
       let type = type(of: command)
@@ -34,6 +35,14 @@ package enum Program {
       try command.run()
     } catch {
       end(root, error)
+    }
+  }
+
+  /// Takes the place of a standard stream that is closed, with what cannot be used that way. Otherwise the next file
+  /// that is opened, such as a database, would get what is printed.
+  private static func holdStandardStreams() {
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+      _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
     }
   }
 
@@ -59,15 +68,17 @@ package enum Program {
     _exit(status)
   }
 
-  /// Writes to the descriptor at once, past stdio, which would hold the text back if the descriptor is a pipe. A
-  /// failure cannot be reported anywhere.
-  package static func write(_ text: String, to descriptor: Int32) {
+  /// Writes to the descriptor at once, past stdio, which would hold the text back if the descriptor is a pipe.
+  ///
+  /// - Returns: the error's number, or 0.
+  @discardableResult package static func write(_ text: String, to descriptor: Int32) -> Int32 {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
       let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      guard count > 0 || errno == EINTR else { return }
+      guard count > 0 || errno == EINTR else { return errno }
       bytes = bytes.dropFirst(max(0, count))
     }
+    return 0
   }
 
   /// `nil` if /proc is not mounted.

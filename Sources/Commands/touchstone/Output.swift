@@ -4,9 +4,13 @@ internal import CommandProgram
 internal import Glibc
 internal import TerminalText
 
-/// Writes to stdout, for people and scripts. A pipe gets the line at once.
+/// Writes to stdout, for people and scripts. A pipe gets the line at once. Ends the process if the line cannot be
+/// written: a key or an event would be lost, and the command would claim success.
 func printLine(_ line: String) {
-  Program.write(line + "\n", to: STDOUT_FILENO)
+  let error = Program.write(line + "\n", to: STDOUT_FILENO)
+  guard error != 0 else { return }
+  printError("touchstone: stdout: cannot be written: \(String(cString: strerror(error)))")
+  Program.end(ExitStatus.unwritableData.rawValue)
 }
 
 /// What a line quotes may be a stranger's, such as a file's name: it moves no cursor and turns no text.

@@ -59,8 +59,10 @@ struct Serve: ParsableCommand {
         log.flush()
         throw error
       }
-      for address in service.addresses { printLine("listening on \(address)") }
-      for url in service.urls { printLine("listening on \(url)") }
+      // It serves also where nobody reads this.
+      for place in service.addresses.map(String.init(describing:)) + service.urls {
+        Program.write("listening on \(place)\n", to: STDOUT_FILENO)
+      }
       service.serve(configuration, logger: logger, until: signals.next(within:), reading: effectiveConfiguration)
       service.stop(grace: Self.grace) {
         log.flush()

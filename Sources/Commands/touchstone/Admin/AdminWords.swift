@@ -26,7 +26,7 @@ extension V1.KeyProtection {
 }
 
 extension V1.KeyAlgorithm {
-  var word: String { word("P-256", "P-256+ML-DSA-65") }
+  var word: String { word("P-256", "P-256+ML-DSA-65", "RSA") }
 }
 
 extension V1.AttestationLevel {

@@ -166,7 +166,8 @@ package enum SettingFlags {
 
   /// For a command's help, and for shells.
   package static let all = ConfigurationTable.settings.map { setting in
-    var meaning = setting.row.meaning.replacing("`", with: "")
+    // The marks of Markdown, and links to other pages.
+    var meaning = setting.row.meaning.replacing("`", with: "").replacing(#/ \(\[[^\]]*\]\([^)]*\)\)/#, with: "")
     switch setting.row.standard {
     case .value(let standard), .words(let standard): meaning += " Default: \(standard)."
     case nil: break
