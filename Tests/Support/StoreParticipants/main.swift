@@ -22,7 +22,8 @@ else {
 alarm(300)
 var options = PostgresStoreOptions()
 // The tests' machine may be busy with all the others.
-options.callTimeout = .seconds(60)
+options.callTimeout = .seconds(240)
+options.listTimeout = .seconds(240)
 options.connectTimeout = .seconds(20)
 let store = try await PostgresStore.open(uri: String(cString: uri), options: options)
 print("ready")

@@ -15,8 +15,8 @@ package enum EventTable {
     return cells.map(cell).joined(separator: ",")
   }
 
-  /// Strangers choose ids and reasons, and a spreadsheet computes a cell that begins like a formula. In many countries it
-  /// also begins a cell after each semicolon.
+  /// Strangers choose ids and reasons, and a spreadsheet computes a cell that begins like a formula. In many countries
+  /// it also begins a cell after each semicolon.
   private static func cell(_ text: String) -> String {
     var inert = ""
     var isBeginning = true

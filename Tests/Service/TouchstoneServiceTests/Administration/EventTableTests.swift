@@ -21,7 +21,8 @@ struct EventTableTests {
 
   @Test(arguments: [
     ("a,b", "\"a,b\""), ("a\"b", "\"a\"\"b\""), ("=1+2", "'=1+2"), ("+49", "'+49"), ("-1", "'-1"), ("@x", "'@x"),
-    ("\"=1", "\"\"\"=1\""), ("=a,b", "\"'=a,b\""), ("a=b", "a=b"),
+    ("\"=1", "\"\"\"'=1\""), ("=a,b", "\"'=a,b\""), ("a=b", "a=b"),
+    ("a;=1", "a;'=1"), ("a; \u{FF1D}1", "a; '\u{FF1D}1"), ("a;b=1", "a;b=1"),
   ])
   func aNameIsNoFormulaAndNoOtherCell(_ name: String, _ cell: String) {
     var event = V1.Event(sequence: 1)
