@@ -421,7 +421,8 @@ def test_calls_that_run_on_after_their_deadlines_are_counted(start):
             refused = [answer for answer in answers if "the server has too many calls; try again later" in answer]
         assert all(answer.startswith("503") and "google.rpc.RetryInfo" in answer for answer in refused)
         health = requests.post(f"{url}/grpc.health.v1.Health/Check", json={}, timeout=CALL_SECONDS)
-        assert health.json() == {"status": "SERVING"}
+        # It is answered, though all else is refused. After some seconds it also tells that the store does not write.
+        assert health.json() in [{"status": "SERVING"}, {"status": "NOT_SERVING"}]
         connection.execute("ROLLBACK")
     # The handlers end soon, and there is room again.
     while (answer := post(url, "CompleteBinding", request)).status_code == STATUSES["unavailable"]:
