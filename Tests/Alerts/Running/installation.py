@@ -48,6 +48,7 @@ class Installation:
             "http": "127.0.0.1:0",
             "attestation": {"revoked": {"android": str(revoked)}},
             "retention": {"events": "1s", "archive": str(directory / "archive")},
+            "backup": {"every": "5s", "keep": 2, "to": str(directory / "backups")},
             # No collector is there, and no call is traced: the metrics of traces show all the same.
             "traces": {"endpoint": "127.0.0.1:9", "sample": 0},
         }

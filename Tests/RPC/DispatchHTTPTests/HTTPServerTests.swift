@@ -42,7 +42,7 @@ struct HTTPServerTests {
     }
   }
 
-  /// - Parameter change: sets the times that a test is about; the others are longer than a busy machine takes for a test.
+  /// - Parameter change: sets the times that a test is about. The others are longer than a busy machine takes for one.
   private static func serve(_ change: (inout HTTPServerLimits) -> Void = { _ in }) throws -> Served {
     var configuration = patientConfiguration
     configuration.unixTime = { 0 }
