@@ -72,6 +72,8 @@ final class PolicyBook: Sendable {
     let meters: PolicyMeters
     /// The same for applications that serve none; `nil`: it accepts none.
     let withoutPasskeys: Entry?
+    /// The only application that it serves; `nil`: it serves all.
+    let owner: String?
 
     var acceptsPasskeys: Bool { withoutPasskeys != nil }
 
@@ -89,7 +91,10 @@ final class PolicyBook: Sendable {
       self.revision = revision
       self.meters = meters
       self.withoutPasskeys = withoutPasskeys
+      owner = Identifier.areEqual(policy.name, EvaluationPolicy.console.name) ? ApplicationID.console : nil
     }
+
+    func serves(_ applicationID: String) -> Bool { owner.map { Identifier.areEqual($0, applicationID) } ?? true }
   }
 
   private let entries: [String: Entry]
@@ -101,7 +106,7 @@ final class PolicyBook: Sendable {
   init(_ policies: [EvaluationPolicy], _ metrics: MetricRegistry = MetricRegistry()) {
     let named = Dictionary(policies.map { ($0.name, $0) }) { _, last in last }
     entries = named.mapValues { Entry($0, metrics) }
-    usual = policies.filter { !Identifier.areEqual($0.name, ApplicationID.console) }.usual?.name
+    usual = policies.filter { [entries] in entries[$0.name]?.owner == nil }.usual?.name
     passcodeLadder = .strictest(of: named.values, for: .passcode)
     gestureLadder = .strictest(of: named.values, for: .gesture)
   }

@@ -18,10 +18,11 @@ extension TouchstoneService {
 
   /// As it is for this application; `nil`: it is not configured.
   func policy(named name: String, for applicationID: String) -> PolicyBook.Entry? {
-    // The console's own policy is of no other application.
-    if Identifier.areEqual(name, ApplicationID.console), !Identifier.areEqual(applicationID, name) { return nil }
-    guard let entry = policies[name], let withoutPasskeys = entry.withoutPasskeys else { return policies[name] }
-    return keyProofs.passkeys(of: applicationID) == nil ? withoutPasskeys : entry
+    guard let entry = policies[name], entry.serves(applicationID) else { return nil }
+    guard let withoutPasskeys = entry.withoutPasskeys, keyProofs.passkeys(of: applicationID) == nil else {
+      return entry
+    }
+    return withoutPasskeys
   }
 
   /// `nil`, and a violation, where it is not configured.
