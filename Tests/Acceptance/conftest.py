@@ -10,6 +10,7 @@ import pytest
 
 from support.caller import new_caller
 from support.phone import Phone
+from support.postgres import PostgresServer
 from support.server import BINARY, Server
 
 
@@ -36,6 +37,14 @@ def start(tmp_path):
     yield start
     for server in started:
         server.close()
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    """A server of the module's own."""
+    server = PostgresServer()
+    yield server
+    server.close()
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from support.console import operators, signed_in
 from support.data_directory import database
 from support.errors import refused
 from support.phone import Phone
-from support.postgres import PostgresServer
 from support.server import run
 from support.stores import of_sqlite
 from support.stubs import administration_pb2
@@ -31,13 +30,6 @@ KEPT = 2
 @pytest.fixture
 def archive(tmp_path):
     return tmp_path / "archive"
-
-
-@pytest.fixture(scope="module")
-def postgres():
-    server = PostgresServer()
-    yield server
-    server.close()
 
 
 def use(server, logins=4):

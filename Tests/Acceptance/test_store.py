@@ -42,13 +42,6 @@ RECOVERY_SECONDS = 1
 RECOVERY_TRIES = 8
 
 
-@pytest.fixture(scope="module")
-def postgres():
-    server = PostgresServer()
-    yield server
-    server.close()
-
-
 @pytest.fixture
 def empty(postgres):
     """The URI of a database of the test's own."""

@@ -17,7 +17,6 @@ import pytest
 from support.caller import new_caller
 from support.data_directory import contents, database
 from support.phone import Phone
-from support.postgres import PostgresServer
 from support.replicas import Load
 from support.server import BINARY, Server, make_keys, run, run_to_end
 from support.stores import databases, of_sqlite
@@ -44,13 +43,6 @@ DEFINITIONS = """
     WHERE table_schema = 'public'
     UNION ALL SELECT tablename, indexname, indexdef, '', '' FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1, 2
 """
-
-
-@pytest.fixture(scope="module")
-def postgres():
-    server = PostgresServer()
-    yield server
-    server.close()
 
 
 @pytest.fixture
