@@ -59,7 +59,7 @@ struct Serve: ParsableCommand {
         log.flush()
         throw error
       }
-      // It serves also where nobody reads this.
+      // The service goes on if these lines cannot be written.
       for place in service.addresses.map(String.init(describing:)) + service.urls {
         Program.write("listening on \(place)\n", to: STDOUT_FILENO)
       }

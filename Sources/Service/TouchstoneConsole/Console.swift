@@ -23,7 +23,7 @@ package struct ConsoleSettings: Sendable {
   }
 }
 
-/// What an operator of the configuration signs in with.
+/// The proofs that an operator of the configuration signs in with.
 package enum SignInRule: String, CaseIterable, Sendable {
   case password
   case passwordAndPasskey = "password_and_passkey"

@@ -60,7 +60,7 @@ struct HTMLTests {
       signedIn: Reader.SignedIn(name: evil, role: .admin, formToken: evil, applications: [evil]), application: evil)
     let view = ProfileView(
       applicationID: evil, profileID: evil, profile: profile, policy: evil, policies: [evil], events: list,
-      actions: Set(ConsoleAction.allCases), done: .unlockDevice, maySearch: true, now: 0)
+      actions: Set(ConsoleAction.allCases), done: .unlockDevice, maySearch: true)
     let names = ["application", "profile", "kind", "device", "binding", "caller", "reason", "since", "until"]
     let search = EventSearch(names.map { ($0, evil) })
     let found = V1.FoundProfile(profileID: evil, foundBy: .deviceID, bindingID: evil)

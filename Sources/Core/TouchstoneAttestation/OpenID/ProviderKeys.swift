@@ -94,7 +94,7 @@ package struct ProviderKeys: Sendable {
   }
 }
 
-/// What an identity provider publishes of itself (OpenID Connect Discovery 1.0 §3).
+/// The description that an identity provider publishes (OpenID Connect Discovery 1.0 §3).
 package struct ProviderDescription: Sendable, Decodable {
   package let issuer: String
   package let authorizationEndpoint: String
@@ -103,7 +103,7 @@ package struct ProviderDescription: Sendable, Decodable {
   private let methods: [String]?
   private let scopes: [String]?
 
-  /// What to ask for, as far as the provider has it: some refuse what they do not know.
+  /// The scopes to ask for: "openid", and others only if the provider lists them, because some refuse unknown ones.
   package var scope: String {
     (["openid"] + ["profile", "email", "groups"].filter { scopes?.contains($0) == true }).joined(separator: " ")
   }

@@ -1,4 +1,4 @@
-// How a process knows whether it can use a store's tables.
+// The version of a store's tables, by which a process decides whether it can use them.
 
 /// The version of a store's tables, such as 2.1: the tables, and the additions to them.
 ///

@@ -71,7 +71,7 @@ enum ConsoleAction: Sendable, Hashable {
   enum Result: Sendable {
     /// - Parameter archivedThrough: the number of archived events after an erasure, otherwise 0.
     case done(archivedThrough: UInt64 = 0)
-    /// Somebody else was faster.
+    /// Another operator, or the person, did it first.
     case nothingToDo
   }
 

@@ -58,6 +58,10 @@ struct EventSearch: Sendable {
       caller: self["caller"], reason: self["reason"])
   }
 
+  private func times() throws(CallFailure) -> (since: UnixTime?, until: UnixTime?) {
+    (try time("since"), try time("until"))
+  }
+
   private func time(_ name: String) throws(CallFailure) -> UnixTime? {
     guard !self[name].isEmpty else { return nil }
     guard let time = CalendarTime.read(typed: self[name]) else {
@@ -68,7 +72,9 @@ struct EventSearch: Sendable {
 
   func run(by calls: OperatorCalls) async throws(CallFailure) -> EventList {
     let kept = try await extent(of: calls.service)
-    let extent = try await extent(of: calls.service, since: time("since"), until: time("until"))
+    let (since, until) = try times()
+    let extent =
+      since == nil && until == nil ? kept : try await extent(of: calls.service, since: since, until: until)
     let end = min(before.map { $0 == 0 ? 0 : $0 - 1 } ?? extent.upperBound, extent.upperBound)
     var start = end
     var window = Self.window
@@ -128,7 +134,7 @@ struct EventSearch: Sendable {
   private func page(
     after: UInt64, _ token: String, by calls: OperatorCalls
   ) async throws(CallFailure) -> V1.ListEventsResponse {
-    let (since, until) = (try time("since"), try time("until"))
+    let (since, until) = try times()
     return try await calls(
       V1.AdministrationService.listEvents,
       V1.ListEventsRequest(

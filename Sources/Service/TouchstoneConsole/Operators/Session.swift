@@ -73,8 +73,6 @@ struct Session: Sendable, Hashable {
   /// The sign-in's time.
   static func beginning(expiresAt: UnixTime) -> UnixTime { expiresAt + (.zero - absoluteTime) }
 
-  static func newFormToken(_ random: [UInt8]) -> String { Base64URL.encode(random) }
-
   /// The notice for this page.
   func notice(at page: String) -> Notice? { notice?.page == Self.digest(of: page) ? notice : nil }
 

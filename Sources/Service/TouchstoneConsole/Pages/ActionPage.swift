@@ -15,8 +15,7 @@ struct ActionView: Sendable {
 
 extension Page {
   static func action(_ reader: Reader, _ view: ActionView) -> Page {
-    let back = reader.link(
-      ConsolePath.profile, [(Form.Field.application, view.applicationID), (Form.Field.profile, view.profileID)])
+    let back = reader.link(ConsoleLink.profile(view.applicationID, view.profileID))
     let error: HTML? = view.error.map { Form.notice($0, isError: true) }
     var subject: [(String, HTML)] = [
       (reader(.application), HTML.code(view.applicationID)), (reader(.profile), HTML.code(view.profileID)),

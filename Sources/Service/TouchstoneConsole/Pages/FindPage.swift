@@ -6,7 +6,7 @@ internal import TouchstonePolicy
 struct FindView: Sendable {
   /// Applications that the configuration names.
   var known: [String]
-  /// The operator may search by any id. Otherwise a profile's whole id is required, which lists nobody.
+  /// The operator may search by any id. Otherwise the form asks for a profile's whole id, which lists no people.
   var maySearch: Bool
   /// As it was typed.
   var text = ""
@@ -64,7 +64,6 @@ extension Page {
   }
 
   static func profileLink(_ reader: Reader, _ application: String, _ profile: String) -> HTML {
-    let path = reader.link(ConsolePath.profile, [(Form.Field.application, application), (Form.Field.profile, profile)])
-    return "<a href=\"\(path)\">\(HTML.name(profile))</a>"
+    "<a href=\"\(reader.link(ConsoleLink.profile(application, profile)))\">\(HTML.name(profile))</a>"
   }
 }

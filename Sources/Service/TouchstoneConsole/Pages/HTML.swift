@@ -75,6 +75,10 @@ enum ConsoleLink {
   /// The end of the query of a page that the console's own page opened once more, so that it does so only once.
   static let repeated = "repeated=yes"
 
+  static func profile(_ application: String, _ profile: String) -> String {
+    path(ConsolePath.profile, [(Form.Field.application, application), (Form.Field.profile, profile)])
+  }
+
   static func path(_ path: String, _ fields: [(String, String)] = []) -> String {
     fields.isEmpty
       ? path

@@ -38,7 +38,7 @@ enum ConsolePath {
   static let signIn = "/console/sign-in"
   static let signInPasskey = "/console/sign-in/passkey"
   static let signInOpenID = "/console/sign-in/oidc"
-  /// Where the identity provider sends browsers back to, and the path of that sign-in's cookie.
+  /// The identity provider sends browsers back to this path, and the cookie of that sign-in is for it alone.
   static let openID = "/console/oidc"
   static let signOut = "/console/sign-out"
   static let account = "/console/account"

@@ -17,7 +17,6 @@ struct ProfileView: Sendable {
   var done: ConsoleAction?
   /// The operator may see a device's profiles.
   var maySearch: Bool
-  var now: Int64
 
   /// The one that was used last comes first; one that was never used counts from its making.
   var activeBindings: [V1.Binding] {
@@ -207,7 +206,7 @@ extension Page {
         isDue
         ? link(reader, view, isPasscode ? .unlockPasscode : .unlockGesture, .unlock, of: "\(name)") : nil
       let rows: [(String, HTML)] = [
-        (reader(.state), secretState(reader, secret, at: view.now)), (reader(.failures), "\(secret.failures)"),
+        (reader(.state), secretState(reader, secret)), (reader(.failures), "\(secret.failures)"),
       ]
       return """
         <h3>\(name)</h3>
@@ -224,9 +223,9 @@ extension Page {
       """
   }
 
-  private static func secretState(_ reader: Reader, _ secret: V1.SecretStanding, at now: Int64) -> HTML {
+  private static func secretState(_ reader: Reader, _ secret: V1.SecretStanding) -> HTML {
     if secret.disabled { return "<strong class=\"bad\">\(reader(.disabled))</strong>" }
-    guard let end = secret.lockedUntil, end.seconds > now else { return "\(reader(.notLocked))" }
+    guard let end = secret.lockedUntil, end.seconds > reader.now else { return "\(reader(.notLocked))" }
     return "<strong class=\"bad\">\(reader(.lockedUntil)) \(reader.time(end.seconds))</strong>"
   }
 

@@ -5,7 +5,7 @@ struct SignInView: Sendable {
   var page: String
   var notice: String?
   var isError = false
-  /// Where a passkey alone serves.
+  /// Set if operators sign in by a passkey alone.
   var passkey: PasskeyForm?
   /// The identity provider, and the link that leads to it.
   var provider: (issuer: String, link: String)?

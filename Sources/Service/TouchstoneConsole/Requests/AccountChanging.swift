@@ -80,7 +80,7 @@ extension Console {
       state.withLock { $0.signIns.withdrawn(attempt, at: .now()) }
       return await self.account(visit, .signInBusy, .unavailable)
     }
-    // Of the same cost, so that no time tells who has an own password.
+    // Both hashes cost the same, so that no time tells who has an own password.
     let hash = await passwords.hash(service.peppered(SecretBytes(new.utf8)), parameters: configured.parameters)
     guard let hash else { return await self.account(visit, .signInBusy, .unavailable) }
     return await change(visit, .passwordChanged(hash), .passwordChanged)

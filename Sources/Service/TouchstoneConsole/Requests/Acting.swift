@@ -13,9 +13,7 @@ extension Console {
     var profile: String
     var target: String
 
-    var profilePath: String {
-      ConsoleLink.path(ConsolePath.profile, [(Form.Field.application, application), (Form.Field.profile, profile)])
-    }
+    var profilePath: String { ConsoleLink.profile(application, profile) }
   }
 
   private func order(_ visit: Visit) -> Order? {

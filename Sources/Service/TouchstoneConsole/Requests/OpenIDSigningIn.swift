@@ -20,8 +20,8 @@ private struct PendingSignIn {
   var browser: BrowserProofs.BrowserID?
 
   init(to page: String, in browser: BrowserProofs.BrowserID?) {
-    func random() -> String { Base64URL.encode(Randomness.system.bytes(32)) }
-    (state, nonce, verifier, self.page, self.browser) = (random(), random(), random(), page, browser)
+    (state, nonce, verifier) = (Console.secretText(), Console.secretText(), Console.secretText())
+    (self.page, self.browser) = (page, browser)
   }
 
   /// No line has a line feed.
@@ -94,7 +94,7 @@ extension Console {
       let pending = PendingSignIn(content), let state = fields["state"],
       areEqualInConstantTime(Array(state.utf8), Array(pending.state.utf8))
     else {
-      // Of another browser, too late, or another's code that is slipped in.
+      // The answer is another browser's, it is too late, or an attacker slipped in a code of their own.
       service.refuseOperator(.operatorProviderRefused, nil, by: peer(of: request))
       return await signInPage(request, to: ConsolePath.home, .providerForgotten, .forbidden)
     }

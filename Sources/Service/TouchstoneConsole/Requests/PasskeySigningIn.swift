@@ -38,9 +38,10 @@ extension Console {
       language: language(of: request))
   }
 
-  /// What the browser asks a passkey to sign; `nil`: the service does not answer.
+  /// Returns the form by which the browser asks a passkey to sign; `nil`: the service does not answer.
   ///
-  /// - Parameter name: of whose passkey; `nil`: the passkey tells. The options name no passkey, and so nobody.
+  /// - Parameter name: the account whose passkey must sign; empty: the passkey says which. The options name no passkey,
+  ///   so that they tell nothing of accounts.
   func newAssertion(of name: String = "", by request: HTTPRequest) async -> PasskeyForm? {
     let begun: V1.BeginEvaluationResponse? = try? await anonymousCalls(request)(
       V1.EvaluationService.beginEvaluation,
@@ -64,7 +65,7 @@ extension Console {
     return ConsoleResponse.page(.passkeyStep(reader, to: page, form), for: reader)
   }
 
-  /// What the password was right for.
+  /// The account, as it was when its password was right.
   private static func step(_ account: Operator, _ stored: OperatorAccount) -> [UInt8] {
     sha256(account.basis + Array("\(stored.epoch) \(account.name)".utf8))
   }
@@ -72,21 +73,22 @@ extension Console {
   func signInByPasskey(_ request: HTTPRequest) async -> HTTPResponse {
     guard isOwn(request) else { return forged(request, by: .stranger(nil)) }
     guard signInRule != .password, let fields = request.formFields, let proof = V1.PasskeyProof(fields),
-      let evaluation = fields[PasskeyForm.Field.context].flatMap({ Base64URL.decode($0) }),
+      let evaluation = fields.bytes(PasskeyForm.Field.context),
       let register = state.withLock({ $0.operators })
     else { return malformed(request) }
     let page = page(in: fields)
-    let step = fields[PasskeyForm.Field.proof].flatMap { Base64URL.decode($0) }
-      .flatMap { service.open($0, as: .password) }
-    if signInRule == .passwordAndPasskey {
+    let step = fields.bytes(PasskeyForm.Field.proof).flatMap { service.open($0, as: .password) }
+    let isAlone = signInRule == .passkey
+    if !isAlone {
       guard let step, service.isCurrent(step.key) else {
         return await signInPage(request, to: page, .sessionEnded, .forbidden)
       }
     }
-    // As a guess at a password, unless one was right: an attempt is a commit, also a stranger's.
-    let attempt = attempt(
-      .passkey, once: Base64URL.encode(evaluation), familiarBrowser(.passkey, request), request)
-    if signInRule == .passkey, let refusal = await admit(attempt, nil, request, to: page) { return refusal }
+    // It counts as a guess at a password, unless one was right: an attempt is a commit, also a stranger's.
+    let counted =
+      isAlone
+      ? attempt(.passkey, once: Base64URL.encode(evaluation), familiarBrowser(.passkey, request), request) : nil
+    if let counted, let refusal = await admit(counted, nil, request, to: page) { return refusal }
     do throws(CallFailure) {
       let answer: V1.SubmitAttemptResponse = try await anonymousCalls(request)(
         V1.EvaluationService.submitAttempt,
@@ -94,22 +96,19 @@ extension Console {
           applicationID: ApplicationID.console, evaluation: evaluation, attempt: .passkey(proof)))
       guard answer.outcome == .succeeded, let account = register[answer.profileID],
         let stored = await service.operatorAccount(account.accountID), stored.basis == account.basis,
-        signInRule == .passkey || step?.content == Self.step(account, stored)
+        isAlone || step?.content == Self.step(account, stored)
       else {
         service.refuseOperator(.operatorPasskeyWrong, nil, by: peer(of: request))
         return await signInPage(request, to: page, .passkeyFailed, .forbidden)
       }
-      if signInRule == .passkey { state.withLock { $0.signIns.succeeded(attempt) } }
+      if let counted { state.withLock { $0.signIns.succeeded(counted) } }
       return await begin(
-        account, stored, signInRule == .passkey ? .passkey : .passwordAndPasskey,
+        account, stored, isAlone ? .passkey : .passwordAndPasskey,
         Credential(account, stored, standIn: register.standIn), to: page, usingUp: step.map { [$0.key] } ?? [], request)
     } catch {
-      if signInRule == .passkey, error.code != .invalidArgument {
-        state.withLock { $0.signIns.withdrawn(attempt, at: .now()) }
-      }
-      return await signInPage(
-        request, to: page, error.code == .invalidArgument ? .passkeyFailed : .signInBusy,
-        error.code == .invalidArgument ? .badRequest : .unavailable)
+      if error.code == .invalidArgument { return await signInPage(request, to: page, .passkeyFailed, .badRequest) }
+      if let counted { state.withLock { $0.signIns.withdrawn(counted, at: .now()) } }
+      return await signInPage(request, to: page, .signInBusy, .unavailable)
     }
   }
 }
@@ -125,7 +124,7 @@ extension CallerDefinition {
 }
 
 extension V1.PasskeyProof {
-  /// What the script put into the form; `nil`: it is not base64url.
+  /// Reads the fields that the script filled in; `nil`: one is not base64url.
   fileprivate init?(_ fields: FormFields) {
     typealias Field = PasskeyForm.Field
     guard let id = fields.bytes(Field.id), let data = fields.bytes(Field.authenticator),

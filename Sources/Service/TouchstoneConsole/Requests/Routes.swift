@@ -299,8 +299,7 @@ extension Console {
   private func remembering(
     _ name: String, _ value: String, _ fields: FormFields, _ request: HTTPRequest
   ) -> HTTPResponse {
-    let page = fields[Form.Field.page].flatMap { ConsolePath.isPage($0) ? $0 : nil } ?? ConsolePath.home
-    var response = redirect(to: page)
+    var response = redirect(to: page(in: fields))
     let cookie = ConsoleCookie.choice(
       name, value, path: basePath + ConsolePath.home, isEncrypted: request.isEncrypted)
     response.fields.append(("Set-Cookie", cookie))

@@ -2,6 +2,7 @@
 
 internal import DispatchHTTP
 internal import DispatchRPC
+internal import Encodings
 internal import Synchronization
 internal import TouchstoneCrypto
 internal import TouchstoneService
@@ -166,7 +167,7 @@ extension Console {
     if case .signedIn(_, _, let old, _) = await standing(of: request) { await service.useUp(old) }
     let key = service.newConsoleKey(lifetime: Session.absoluteTime)
     let session = Session(
-      of: account, epoch: stored.epoch, formToken: Self.formToken(), from: request.client, at: clock())
+      of: account, epoch: stored.epoch, formToken: Self.secretText(), from: request.client, at: clock())
     guard self.account(of: session)?.basis == session.basis else {
       return await signInPage(request, to: page, .signInFailed, .forbidden)
     }
@@ -190,7 +191,8 @@ extension Console {
       || request.head.method == "GET" && url?.scheme == .https
   }
 
-  static func formToken() -> String { Session.newFormToken(Randomness.system.bytes(32)) }
+  /// 256 random bits, which no one guesses.
+  static func secretText() -> String { Base64URL.encode(Randomness.system.bytes(32)) }
 
   /// The name and the basis of proofs for a way that names nobody before it is verified. All who sign in so share them;
   /// no operator has such a name. `nil`: the way begins with the operator's name.

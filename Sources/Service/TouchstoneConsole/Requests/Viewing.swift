@@ -34,8 +34,7 @@ extension Console {
     do throws(CallFailure) {
       view.found = try await search(visit, application, view.text, isPrefix: view.isPrefix)
       if view.found.profiles.count == 1, !view.isPrefix, let id = view.found.profiles.first?.profileID {
-        let fields = [(Form.Field.application, application), (Form.Field.profile, id)]
-        return redirect(to: ConsoleLink.path(ConsolePath.profile, fields))
+        return redirect(to: ConsoleLink.profile(application, id))
       }
       guard view.found.profiles.isEmpty else { return visit.page(.find(visit.reader, view)) }
       // A text that is too short to be a beginning lists nothing.
@@ -97,8 +96,7 @@ extension Console {
             applicationID: application, profileID: id, profile: profile, policy: policy, policies: policies.map(\.name),
             events: events,
             actions: Set(ConsoleAction.allCases.filter { visit.operator.mayCall($0.method) }),
-            done: visit.session.notice(at: visit.reader.path)?.action, maySearch: visit.maySearch, now: clock().seconds)
-        ))
+            done: visit.session.notice(at: visit.reader.path)?.action, maySearch: visit.maySearch)))
     } catch {
       if error.code == .notFound {
         let view = FindView(
