@@ -171,7 +171,7 @@ struct LAContextTests {
     #expect(await evaluate(context) == .invalidContext)
   }
 
-  @Test("An app need not hold on to a context: its evaluation does, and only until the reply", .timeLimit(.minutes(1)))
+  @Test("An app need not hold on to a context: its evaluation does, and only until the reply", .mustEnd)
   func lifetime() async throws {
     let phone = SimulatedPhone.withThumb()
     weak var context: LAContext?

@@ -4,6 +4,7 @@
 import Foundation
 import LocalAuthentication
 import SimulatedPhone
+import TestSupport
 import Testing
 
 @Suite("Many callers at once")
@@ -85,7 +86,7 @@ struct WaitingTests {
     #expect(areAnsweredInTime)
   }
 
-  @Test("In tasks", .timeLimit(.minutes(1)), arguments: [false, true])
+  @Test("In tasks", .mustEnd, arguments: [false, true])
   func tasks(isAsked: Bool) async throws {
     let app = LASimulation(phone: .withThumb(person: .presenting(.finger("thumb"))))
     try await app.run {

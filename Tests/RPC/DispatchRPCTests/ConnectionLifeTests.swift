@@ -9,7 +9,7 @@ import Testing
 
 @testable import DispatchRPC
 
-@Suite(.timeLimit(.minutes(1))) struct ConnectionLifeTests {
+@Suite(.mustEnd) struct ConnectionLifeTests {
   @Test func nobodyListens() async throws {
     let gone = try addressOfAServerThatStopped()
     let client = TestClient(gone)

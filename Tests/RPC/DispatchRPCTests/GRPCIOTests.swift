@@ -10,7 +10,7 @@ import Testing
 
 private let python = ProcessInfo.processInfo.environment["TOUCHSTONE_PYTHON"]
 
-@Suite(.timeLimit(.minutes(2)), .enabled(if: python != nil)) struct GRPCIOTests {
+@Suite(.mustEnd, .enabled(if: python != nil)) struct GRPCIOTests {
   @Test func googlesClientCompresses() async throws {
     let loopback = try Self.reading()
     let directory = URL(filePath: #filePath).deletingLastPathComponent()

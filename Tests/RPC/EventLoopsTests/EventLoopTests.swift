@@ -7,7 +7,7 @@ import Testing
 
 @testable import EventLoops
 
-@Suite(.timeLimit(.minutes(1))) struct EventLoopTests {
+@Suite(.mustEnd) struct EventLoopTests {
   private final class Counter: LoopLocal {
     var count = 0
 

@@ -93,7 +93,7 @@ struct FaultTests {
 
   /// The way stands still while a round of sealing waits for an answer, and goes on without a word to it. Lists have
   /// ten minutes.
-  @Test(.timeLimit(.minutes(3))) func whoReadsTheLogDoesNotWaitForARoundThatLostItsWay() async throws {
+  @Test(.mustEnd) func whoReadsTheLogDoesNotWaitForARoundThatLostItsWay() async throws {
     var options = Self.shortOptions
     options.listTimeout = .seconds(600)
     try await withFaultyWay(options: options) { way, store, _ in

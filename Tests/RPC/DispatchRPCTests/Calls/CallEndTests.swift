@@ -8,7 +8,7 @@ import Testing
 
 @testable import DispatchRPC
 
-@Suite(.timeLimit(.minutes(1))) struct CallEndTests {
+@Suite(.mustEnd) struct CallEndTests {
   @Test func theClientGivesUpAtTheDeadline() async throws {
     let loopback = try Loopback()
     let client = try await loopback.connect()

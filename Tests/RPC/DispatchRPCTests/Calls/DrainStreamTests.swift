@@ -6,7 +6,7 @@ import Testing
 
 // The frames that a client receives between the first GOAWAY and the end of its connection (RFC 9113 §6.8).
 
-@Suite(.timeLimit(.minutes(1))) struct DrainStreamTests {
+@Suite(.mustEnd) struct DrainStreamTests {
   private static let running: UInt32 = 1
   private static let crossing: UInt32 = 3
   private static let late: UInt32 = 5

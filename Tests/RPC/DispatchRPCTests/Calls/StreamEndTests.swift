@@ -9,7 +9,7 @@ import Testing
 
 @testable import DispatchRPC
 
-@Suite(.timeLimit(.minutes(1))) struct StreamEndTests {
+@Suite(.mustEnd) struct StreamEndTests {
   /// How far the call had come.
   enum Moment: CaseIterable {
     case atOnce

@@ -7,7 +7,7 @@ import Testing
 
 @testable import DispatchRPC
 
-@Suite(.timeLimit(.minutes(1))) struct StreamFlowTests {
+@Suite(.mustEnd) struct StreamFlowTests {
   private static let smallWindow = 10_000
 
   private var smallWindows: RPCServerConfiguration {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DispatchRPC
 
-@Suite(.timeLimit(.minutes(1))) struct StreamLimitTests {
+@Suite(.mustEnd) struct StreamLimitTests {
   private static let refused = HTTP2ErrorCode.refusedStream.rawValue
 
   /// The client has acknowledged how many it may have, or is yet to.

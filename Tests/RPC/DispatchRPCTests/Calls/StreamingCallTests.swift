@@ -7,7 +7,7 @@ import Testing
 
 @testable import DispatchRPC
 
-@Suite(.timeLimit(.minutes(1))) struct StreamingCallTests {
+@Suite(.mustEnd) struct StreamingCallTests {
   @Test(arguments: [0, 1, 3, 500])
   func bidirectionalCallsEchoEachMessage(_ count: Int) async throws {
     let call = try await Loopback().connect().open("Chat", metadata: [("a", "1")])

@@ -8,7 +8,7 @@ import Testing
 
 @testable import DispatchRPC
 
-@Suite(.timeLimit(.minutes(1))) struct UnaryCallTests {
+@Suite(.mustEnd) struct UnaryCallTests {
   @Test(arguments: [0, 1, 5, 16_379, 16_384, 65_536, 300_000, 4 << 20])
   func carriesMessagesOfAnySize(_ count: Int) async throws {
     let client = try await Loopback().connect()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DispatchRPC
 
-@Suite(.timeLimit(.minutes(1))) struct UnreadBudgetTests {
+@Suite(.mustEnd) struct UnreadBudgetTests {
   private static let limit = 64 << 10
   private static let part = [UInt8](repeating: 7, count: 16_000)
 

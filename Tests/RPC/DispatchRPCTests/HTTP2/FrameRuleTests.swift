@@ -7,7 +7,7 @@ import Testing
 
 @testable import DispatchRPC
 
-@Suite(.timeLimit(.minutes(1))) struct FrameRuleTests {
+@Suite(.mustEnd) struct FrameRuleTests {
   @Test(arguments: [
     Case("4.2 HEADERS beyond the largest frame", Frame(type: 1, flags: 4, stream: 1, payload: large), .frameSizeError),
     Case("4.2 DATA beyond the largest frame", open, Frame.data(1, large), .frameSizeError),

@@ -7,7 +7,7 @@ import Testing
 
 @testable import DispatchRPC
 
-@Suite(.timeLimit(.minutes(1))) struct CompressedRequestTests {
+@Suite(.mustEnd) struct CompressedRequestTests {
   struct Case: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var encodings: [String]
@@ -83,7 +83,7 @@ import Testing
 }
 
 /// Responses that our own server would never send. The client names no encoding that it reads.
-@Suite(.timeLimit(.minutes(1))) struct CompressedResponseTests {
+@Suite(.mustEnd) struct CompressedResponseTests {
   @Test(arguments: [(flag: 0, code: .ok), (1, .internalError)] as [(flag: UInt8, code: RPCCode)], [false, true])
   func isReadAsItIs(given: (flag: UInt8, code: RPCCode), streaming: Bool) async throws {
     let server = try ScriptedServer { connection in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DispatchRPC
 
-@Suite(.timeLimit(.minutes(1))) struct HoardingPeerTests {
+@Suite(.mustEnd) struct HoardingPeerTests {
   /// SETTINGS_INITIAL_WINDOW_SIZE of zero: no answer's DATA can ever leave.
   private static let zeroWindow = Frame(type: 4, payload: [0, 4, 0, 0, 0, 0]).bytes
   private static let message = [UInt8](repeating: 7, count: 512 << 10)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DispatchRPC
 
-@Suite(.timeLimit(.minutes(1))) struct HostilePeerTests {
+@Suite(.mustEnd) struct HostilePeerTests {
   @Test(arguments: [
     Array("GET / HTTP/1.1\r\nHost: x\r\n\r\n".utf8),
     [0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3] + [UInt8](repeating: 7, count: 40),

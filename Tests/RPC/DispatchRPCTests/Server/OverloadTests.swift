@@ -260,7 +260,7 @@ private struct SimulatedLoop {
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct OverloadTests {
+@Suite(.mustEnd) struct OverloadTests {
   private static let details: [UInt8] = [8, 14, 18, 0]
 
   private static func configuration() -> RPCServerConfiguration {

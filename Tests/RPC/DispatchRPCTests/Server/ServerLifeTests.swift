@@ -7,7 +7,7 @@ import Testing
 
 @testable import DispatchRPC
 
-@Suite(.timeLimit(.minutes(1))) struct ServerLifeTests {
+@Suite(.mustEnd) struct ServerLifeTests {
   private static func configuration(_ change: (inout RPCServerConfiguration) -> Void) -> RPCServerConfiguration {
     var configuration = RPCServerConfiguration(eventLoops: 1)
     configuration.housekeepingInterval = .milliseconds(20)

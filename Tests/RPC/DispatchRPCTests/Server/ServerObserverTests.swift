@@ -6,7 +6,7 @@ import Testing
 
 @testable import DispatchRPC
 
-@Suite("A server's observer", .timeLimit(.minutes(1)))
+@Suite("A server's observer", .mustEnd)
 struct ServerObserverTests {
   /// Puts what it receives where the test awaits it.
   private final class Witness: RPCServerObserver {

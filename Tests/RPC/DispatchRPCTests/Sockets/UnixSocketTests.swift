@@ -8,7 +8,7 @@ import Testing
 
 // Unix sockets: whose file it is, and what becomes of it.
 
-@Suite(.timeLimit(.minutes(1))) struct UnixSocketTests {
+@Suite(.mustEnd) struct UnixSocketTests {
   private let directory = TemporaryDirectory()
 
   private var path: String { directory.path("rpc.sock") }

@@ -6,7 +6,7 @@ import TestSupport
 
 // Calls over TLS: the peers that reach each other, and the names by which the server then sees its client.
 
-@Suite(.timeLimit(.minutes(1))) struct TLSCallTests {
+@Suite(.mustEnd) struct TLSCallTests {
   private let files = TLSFiles()
 
   @Test(arguments: [TestKey.Kind.p256, .rsa2048, .ed25519]) func callsGoThrough(key: TestKey.Kind) async throws {

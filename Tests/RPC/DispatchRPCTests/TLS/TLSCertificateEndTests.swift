@@ -6,7 +6,7 @@ import Testing
 
 // A connection stands as long as every certificate of its client's chain, and as long as an authority vouches for that.
 
-@Suite(.timeLimit(.minutes(2))) struct TLSCertificateEndTests {
+@Suite(.mustEnd) struct TLSCertificateEndTests {
   private let files = TLSFiles()
 
   private static var configuration: RPCServerConfiguration {

@@ -9,7 +9,7 @@ import TestSupport
 
 // TLS itself: what is spoken, what is not, and what becomes of peers that do otherwise.
 
-@Suite(.timeLimit(.minutes(1))) struct TLSProtocolTests {
+@Suite(.mustEnd) struct TLSProtocolTests {
   private let files = TLSFiles()
 
   // MARK: Versions and ciphers

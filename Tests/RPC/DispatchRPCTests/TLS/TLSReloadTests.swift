@@ -7,7 +7,7 @@ import TestSupport
 
 // Files of certificates: what is refused, and new ones while calls run.
 
-@Suite(.timeLimit(.minutes(1))) struct TLSReloadTests {
+@Suite(.mustEnd) struct TLSReloadTests {
   private let files = TLSFiles()
 
   // MARK: Unusable files

@@ -7,7 +7,7 @@ import TestSupport
 
 // Sessions that go on: how often they do, as whom, and when they must not.
 
-@Suite(.timeLimit(.minutes(1))) struct TLSSessionTests {
+@Suite(.mustEnd) struct TLSSessionTests {
   private let files = TLSFiles()
 
   /// A server that tells whom it sees.

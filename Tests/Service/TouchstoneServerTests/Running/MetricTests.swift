@@ -10,7 +10,7 @@ import TouchstoneStore
 
 @testable import TouchstoneServer
 
-@Suite("Metrics of the process", .timeLimit(.minutes(2)))
+@Suite("Metrics of the process", .mustEnd)
 struct MetricTests {
   private static func call(_ process: TestProcess, policy: String = "login") async {
     let client = TouchstoneClient(configuration: TouchstoneClientConfiguration(target: "\(process.address)"))

@@ -38,7 +38,7 @@ struct UpkeepTests {
     return try #require(UInt64(name.1))...(#require(UInt64(name.2)))
   }
 
-  @Test("Events that grow old while a file is archived wait for the next round", .timeLimit(.minutes(1)))
+  @Test("Events that grow old while a file is archived wait for the next round", .mustEnd)
   func archivingRoundsEnd() async throws {
     let age = Duration.seconds(16)
     try await Self.withStore { store, log in
