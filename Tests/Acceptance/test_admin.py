@@ -158,9 +158,10 @@ def test_profiles_are_listed_by_the_beginning_of_their_ids(server, caller, appli
     name = new_profile_id()
     for number in range(21):
         caller.set_secret(f"{name}-{number:02}", passcode("2468"))
-    ended = admin(server, "profile", "find", application, name, "--prefix")
-    assert [row["PROFILE"] for row in lines_of(ended.stdout)] == [f"{name}-{number:02}" for number in range(20)]
-    assert (ended.returncode, "more ids begin so" in ended.stderr) == (0, True)
+    for option in [], ["--prefix"]:
+        ended = admin(server, "profile", "find", application, name, *option)
+        assert [row["PROFILE"] for row in lines_of(ended.stdout)] == [f"{name}-{number:02}" for number in range(20)]
+        assert (ended.returncode, "more ids begin so" in ended.stderr) == (0, True)
     assert len(as_json(server, "profile", "find", application, f"{name}-1", "--prefix")) == 10
 
 
@@ -286,7 +287,7 @@ def test_a_binding_is_revoked(server, caller, application, phone):
     without_reason = admin(server, "binding", "revoke", application, binding_id)
     assert (without_reason.returncode, "--reason" in without_reason.stderr) == (USAGE, True)
     empty = admin(server, "binding", "revoke", application, binding_id, "--reason", "")
-    assert (empty.returncode, empty.stderr.startswith("touchstone: reason ")) == (USAGE, True)
+    assert (empty.returncode, empty.stderr.startswith("touchstone: --reason ")) == (USAGE, True)
     assert caller.login(phone).outcome == SUCCEEDED
     assert "revoked" in done(server, "binding", "revoke", application, binding_id, "--reason", "phone stolen")
     assert caller.begin(phone).denial.reason == "BINDING_REVOKED"
@@ -422,7 +423,7 @@ def test_events_are_exported_for_a_spreadsheet(server, caller, application):
         (["--since", "99999999999999h"], USAGE, "is no time"),
         (["--since", "1h", "--until", "2h"], USAGE, "--until (20"),
         (["--kind", "evaluation.suceeded"], USAGE, 'did you mean "evaluation.succeeded"?'),
-        (["--device", "x" * 129], USAGE, "filter.device_id is longer than 128 bytes"),
+        (["--device", "x" * 129], USAGE, "touchstone: --device is longer than 128 bytes"),
         (["--count-by", "device"], USAGE, "--count-by"),
         (["--csv", "--json"], USAGE, "--csv and --json exclude each other"),
         (["--follow", "--until", "1h"], USAGE, "--follow excludes"),
@@ -569,7 +570,7 @@ def test_a_narrow_terminal_loses_nothing(server, caller, application, phone):
         (["events", "APP", "--after", str(1 << 40)], NOT_FOUND, "BEYOND_LOG_END"),
         (["events", "APP", "--follow", "--after", str(1 << 40)], NOT_FOUND, "BEYOND_LOG_END"),
         (["events", "APP", "--last", "0"], USAGE, "--last"),
-        (["events", "--kind", "a\nb"], USAGE, "filter.kinds[0]"),
+        (["events", "--kind", "a\nb"], USAGE, "--kind "),
         (["secret", "unlock", "APP", "nobody", "password", "--reason", "x"], USAGE, "passcode"),
     ],
 )

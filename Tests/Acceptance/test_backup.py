@@ -179,16 +179,19 @@ def test_no_backup_is_made_where_others_could_change_it(start, tmp_path):
     assert not list((tmp_path / "open").iterdir())
 
 
-def test_the_configuration_says_where_the_keys_are(start, tmp_path):
+def test_the_configuration_says_where_the_data_and_the_keys_are(start, tmp_path):
     server = start()
     keys = (server.data_directory / "keys").rename(tmp_path / "keys")
     assert run("backup", "--data-dir", server.data_directory, "--to", tmp_path / "copy").returncode == UNPROTECTED
     configuration = tmp_path / "touchstone.yaml"
-    configuration.write_text(f"keys: {keys}\n")
-    for command in (("backup", "--to"), ("restore", "--from")):
-        directory = server.data_directory if command[0] == "backup" else tmp_path / "restored"
-        ended = run(*command, tmp_path / "copy", "--data-dir", directory, "--config", configuration)
+    configuration.write_text(f"keys: {keys}\ndata_dir: {server.data_directory}\n")
+    for command in ("backup", "--to"), ("restore", "--data-dir", tmp_path / "restored", "--from"):
+        ended = run(*command, tmp_path / "copy", "--config", configuration)
         assert ended.returncode == 0, ended.stderr
+    assert run("backup", "--to", tmp_path / "another").returncode == USAGE
+    configuration.write_text("store: postgresql://127.0.0.1/touchstone\n")
+    ended = run("backup", "--to", tmp_path / "another", "--config", configuration)
+    assert (ended.returncode, "tools of its own" in ended.stderr) == (USAGE, True)
 
 
 def test_a_backup_of_a_service_that_was_killed_has_its_last_word(start, restore, tmp_path):

@@ -486,10 +486,10 @@ def test_events_are_found_by_time_device_binding_caller_and_reason(url, shop, ph
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
-        ("since", "2026-02-30T10:00", "since: is no time"),
-        ("until", "yesterday", "until: is no time"),
+        ("since", "2026-02-30T10:00", "From (UTC): is no time"),
+        ("until", "yesterday", "Before (UTC): is no time"),
         ("kind", "evaluation.suceeded", 'did you mean "evaluation.succeeded"?'),
-        ("device", "x" * 129, "filter.device_id"),
+        ("device", "x" * 129, "Device id: "),
     ],
 )
 def test_a_wrong_search_for_events_keeps_the_form(url, shop, field, value, words):
@@ -506,7 +506,7 @@ def test_a_wrong_search_for_events_keeps_the_form(url, shop, field, value, words
 def test_an_end_that_is_not_after_the_beginning_is_told(url, shop):
     query = f"application={shop.application_id}&since=2026-01-02&until=2026-01-01"
     page = signed_in(url, "reader").open(f"/console/events?{query}")
-    assert (page.status, "until: must be after since" in page.text) == (400, True)
+    assert (page.status, "Before (UTC): must be after the beginning, since" in page.text) == (400, True)
 
 
 def test_events_are_saved_as_files(url, shop, phone):
@@ -579,9 +579,9 @@ def test_ids_that_begin_so_are_listed_if_none_is_exactly_so(url, shop):
     ("text", "status", "words"),
     [
         ("zz", 404, "Nothing in this application has exactly this id."),
-        ("x" * 2_049, 400, "text: is longer than 2048 bytes"),
-        (" \u200b", 400, "text: is empty"),
-        ("a\tb", 400, "text: contains a control character"),
+        ("x" * 2_049, 400, "passkey id: is longer than 2048 bytes"),
+        (" \u200b", 400, "passkey id: is empty"),
+        ("a\tb", 400, "passkey id: contains a control character"),
     ],
 )
 def test_what_finds_nothing_keeps_what_was_typed_and_the_form(url, shop, text, status, words):

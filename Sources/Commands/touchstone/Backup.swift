@@ -25,8 +25,7 @@ struct Backup: FallibleCommand {
       The data directory needs room for a copy meanwhile.
       """)
 
-  @Option(help: ArgumentHelp("The service's data directory.", valueName: "directory"), completion: .directory)
-  var dataDir: String
+  @OptionGroup var place: BackupPlace
 
   @Option(
     help: ArgumentHelp(
@@ -34,17 +33,16 @@ struct Backup: FallibleCommand {
       valueName: "file|directory|-"), completion: .file())
   var to: String
 
-  @OptionGroup var keys: BackupKeys
-
   func perform() throws(Failure) {
+    let (dataDirectory, source) = try place.chosen()
     // Before the copy, which may take long.
-    let auditKeys = try keys.load(dataDirectory: dataDir)
-    guard to != BackupStream.name else { return try stream(by: auditKeys) }
+    let auditKeys = try source.loadAuditKeys()
+    guard to != BackupStream.name else { return try stream(dataDirectory, by: auditKeys) }
     let file = isDirectory(to) ? "\(to)/touchstone-\(CalendarTime.basic(systemTime().seconds)).db" : to
     var signature: BackupSignature?
     let summary = try failing { () throws(StoreOpenError) in
       try BackupFiles.requireProtectedWay(to: file)
-      return try SQLiteBackup.write(directory: dataDir, to: file) { copy throws(StoreOpenError) in
+      return try SQLiteBackup.write(directory: dataDirectory, to: file) { copy throws(StoreOpenError) in
         signature = try BackupFiles.sign(copy, as: file, by: auditKeys, at: systemTime())
       }
     }
@@ -53,10 +51,10 @@ struct Backup: FallibleCommand {
       let digest = Hexadecimal.text(signature.digest)
       printLine("\(BackupFiles.signaturePath(of: file)): SHA-256 \(digest), signed by audit key \(signature.keyID)")
     }
-    printLine(keyNotice)
+    printLine(keyNotice(dataDirectory))
   }
 
-  private func stream(by auditKeys: AuditKeys) throws(Failure) {
+  private func stream(_ dataDirectory: String, by auditKeys: AuditKeys) throws(Failure) {
     guard isatty(STDOUT_FILENO) == 0 else {
       throw Failure(kind: .usage, message: "--to - writes a database: redirect stdout to a file or a command")
     }
@@ -64,7 +62,7 @@ struct Backup: FallibleCommand {
     signal(SIGPIPE, SIG_IGN)
     // Lies in the data directory, which other users cannot change, until it ends.
     let (summary, signature) = try failing { () throws(StoreOpenError) in
-      let copy = try SQLiteBackup.copy(directory: dataDir, to: "\(dataDir)/touchstone-stream.db")
+      let copy = try SQLiteBackup.copy(directory: dataDirectory, to: "\(dataDirectory)/touchstone-stream.db")
       let summary = try copy.verified()
       let signature = try BackupFiles.signature(of: copy.path, by: auditKeys, at: systemTime())
       try copy.stream(after: Array(signature.text.utf8))
@@ -72,21 +70,26 @@ struct Backup: FallibleCommand {
     }
     for line in account(of: summary, as: "stdout") { printError(line) }
     printError("SHA-256 \(Hexadecimal.text(signature.digest)), signed by audit key \(signature.keyID)")
-    printError(keyNotice)
+    printError(keyNotice(dataDirectory))
   }
 
   private func account(of summary: DatabaseSummary, as place: String) -> [String] {
     ["\(place): \(summary.text)", summary.events.text]
   }
 
-  private var keyNotice: String {
-    "NOT in it: the keys (\(dataDir)/keys, unless the configuration says otherwise). Without them no passcode, gesture, "
+  private func keyNotice(_ dataDirectory: String) -> String {
+    "NOT in it: the keys (\(dataDirectory)/keys, unless the configuration says otherwise). Without them no passcode, gesture, "
       + "ProfileTouchID or token of this backup can be verified. Keep a copy of them apart from it."
   }
 }
 
-/// The keys that sign a backup, and verify its signature.
-struct BackupKeys: ParsableArguments {
+/// The data directory, and the keys that sign its backups.
+struct BackupPlace: ParsableArguments {
+  @Option(
+    help: ArgumentHelp("The service's data directory. Unless given: that of --config.", valueName: "directory"),
+    completion: .directory)
+  var dataDir: String?
+
   @Option(
     help: ArgumentHelp(
       "The service's keys: a directory or a bundle. Unless given: those of --config, or DATA-DIR/keys.",
@@ -94,22 +97,38 @@ struct BackupKeys: ParsableArguments {
   var keys: String?
 
   @Option(
-    help: ArgumentHelp("The service's YAML settings, which say where the keys are.", valueName: "file"),
+    help: ArgumentHelp("The service's YAML settings, which say where its data and keys are.", valueName: "file"),
     completion: .file())
   var config: String?
 
-  func load(dataDirectory: String) throws(Failure) -> AuditKeys {
-    var source = KeySource.path(keys ?? dataDirectory + "/keys")
-    if keys == nil, let config {
-      source = try ConfigurationSources.take(flags: []).load(config).keySource(forDataDirectory: dataDirectory)
+  func validate() throws {
+    if dataDir == nil, config == nil { throw ValidationError("--data-dir or --config is needed") }
+  }
+
+  func chosen() throws(Failure) -> (dataDirectory: String, keys: KeySource) {
+    let configuration = try config.map { file throws(Failure) in
+      try ConfigurationSources.take(flags: []).load(file)
     }
+    if dataDir == nil, let configuration, configuration.store != .sqlite {
+      throw Failure(
+        kind: .usage, message: "the store of \(config ?? "") is PostgreSQL, which has tools of its own for backups")
+    }
+    let directory = dataDir ?? configuration?.dataDirectory ?? ""
+    let source = keys.map(KeySource.path) ?? configuration?.keySource(forDataDirectory: directory)
+    return (directory, source ?? .path(directory + "/keys"))
+  }
+}
+
+extension KeySource {
+  /// The keys that sign backups, and verify their signatures.
+  fileprivate func loadAuditKeys() throws(Failure) -> AuditKeys {
     // New keys would not help: they verify no earlier backup.
-    if case .path(let path) = source, access(path, F_OK) != 0, errno == ENOENT {
+    if case .path(let path) = self, access(path, F_OK) != 0, errno == ENOENT {
       throw Failure(
         kind: .unusableKeys,
         message: "\(path): is missing: put back the service's keys, which sign its backups, or name them with --keys")
     }
-    guard let audit = try source.load().audit else {
+    guard let audit = try load().audit else {
       throw Failure(
         kind: .unusableKeys,
         message: "the keys hold no audit key, which signs backups: "
@@ -135,10 +154,7 @@ struct Restore: FallibleCommand {
     completion: .file())
   var from: String
 
-  @Option(help: ArgumentHelp("The service's data directory.", valueName: "directory"), completion: .directory)
-  var dataDir: String
-
-  @OptionGroup var keys: BackupKeys
+  @OptionGroup var place: BackupPlace
 
   @Flag(
     help: "Take a backup without a signature, as earlier versions made it. Only if no other user could change it since."
@@ -146,15 +162,18 @@ struct Restore: FallibleCommand {
   var unsigned = false
 
   func perform() throws(Failure) {
+    let (dataDirectory, source) = try place.chosen()
     if from != BackupStream.name { try requireProtected(from) }
-    let auditKeys = unsigned ? nil : try keys.load(dataDirectory: dataDir)
+    let auditKeys = unsigned ? nil : try source.loadAuditKeys()
     let stream = try BackupStream(reading: from)
     // Before the copy: what a stranger signed fills no disk.
     if let auditKeys, let signature = stream.signature {
       try failing { () throws(StoreOpenError) in try requireGenuine(signature, by: auditKeys) }
     }
     let (backup, restoration) = try failing { () throws(StoreOpenError) in
-      try SQLiteBackup.restore(from: from, stream.first, reading: stream.descriptor, to: dataDir, at: systemTime()) {
+      try SQLiteBackup.restore(
+        from: from, stream.first, reading: stream.descriptor, to: dataDirectory, at: systemTime()
+      ) {
         copy throws(StoreOpenError) in
         guard let auditKeys else { return }
         // The operator ?? would widen the error.
@@ -162,11 +181,11 @@ struct Restore: FallibleCommand {
         try verify(signature, of: copy, by: auditKeys)
       }
     }
-    printLine("\(dataDir): \(backup.text)")
+    printLine("\(dataDirectory): \(backup.text)")
     printLine(backup.events.text)
     for line in restoration.account { printLine(line) }
-    if access("\(dataDir)/keys", F_OK) != 0 {
-      let use = keys.keys.map { "Serve it with those of \($0)" } ?? "Put them into \(dataDir)/keys"
+    if access("\(dataDirectory)/keys", F_OK) != 0 {
+      let use = place.keys.map { "Serve it with those of \($0)" } ?? "Put them into \(dataDirectory)/keys"
       printLine("MISSING: the keys. \(use), or where the configuration says, before it is served.")
     }
   }
@@ -202,7 +221,9 @@ extension Restore {
     guard digest == signature.digest else {
       throw StoreOpenError(
         code: .corrupt,
-        message: "\(from) is not as it was made, or cut off: its SHA-256 is not the one in \(signaturePath)")
+        message: from == BackupStream.name
+          ? "the backup on stdin is not as it was made, or cut off: its SHA-256 is not the one that was signed"
+          : "\(from) is not as it was made, or cut off: its SHA-256 is not the one in \(signaturePath)")
     }
   }
 

@@ -8,6 +8,7 @@ internal import Glibc
 internal import ServiceDestination
 internal import TouchstoneClient
 internal import TouchstoneCodec
+internal import TouchstonePolicy
 internal import TouchstoneServer
 
 struct Healthcheck: FallibleCommand {
@@ -23,11 +24,11 @@ struct Healthcheck: FallibleCommand {
   @Option(help: ArgumentHelp("A service by its full name; the server as a whole unless given.", valueName: "name"))
   var service = ""
 
-  @Option(help: ArgumentHelp("Seconds to wait for the answer, from 1 to 60.", valueName: "seconds"))
-  var timeout = 2
+  @Option(help: ArgumentHelp("How long to wait for the answer, from 1s to 1m.", valueName: "time"))
+  var timeout = WaitingTime(value: .seconds(2))
 
   func validate() throws {
-    if !(1...60).contains(timeout) { throw ValidationError("--timeout must be from 1 to 60") }
+    try timeout.requireAtMost(.seconds(60))
     if destination.targets.count > 1 { throw ValidationError("--target: one address; `admin health` asks several") }
   }
 
@@ -53,7 +54,7 @@ struct Healthcheck: FallibleCommand {
   private func clientConfiguration() throws(Failure) -> TouchstoneClientConfiguration {
     _ = try Endpoint(parsing: address)
     var configuration = TouchstoneClientConfiguration(target: address, maximumConnections: 1)
-    configuration.defaultTimeout = .seconds(timeout)
+    configuration.defaultTimeout = timeout.value
     configuration.tls = try failing { () throws(RPCTLSError) in try destination.clientTLS() }
     return configuration
   }
@@ -61,7 +62,8 @@ struct Healthcheck: FallibleCommand {
   private func failure(_ error: TouchstoneError) -> Failure {
     switch error.code {
     case .invalidArgument: Failure(kind: .usage, message: "--service is not a valid name: \(error.message)")
-    case .deadlineExceeded: Failure(kind: .unavailable, message: "\(address): no answer in \(timeout) s")
+    case .deadlineExceeded:
+      Failure(kind: .unavailable, message: "\(address): no answer in \(timeout.value.settingName)")
     default: Failure(kind: .unavailable, message: "\(address): \(error.message) (\(error.code))")
     }
   }

@@ -5,11 +5,12 @@ internal import Glibc
 internal import TerminalText
 
 /// Writes to stdout, for people and scripts. A pipe gets the line at once. Ends the process if the line cannot be
-/// written: a key or an event would be lost, and the command would claim success.
+/// written: a key or an event would be lost, and the command would claim success. A reader that has enough, as `head`,
+/// needs no message.
 func printLine(_ line: String) {
   let error = Program.write(line + "\n", to: STDOUT_FILENO)
   guard error != 0 else { return }
-  printError("touchstone: stdout: cannot be written: \(String(cString: strerror(error)))")
+  if error != EPIPE { printError("touchstone: stdout: cannot be written: \(String(cString: strerror(error)))") }
   Program.end(ExitStatus.unwritableData.rawValue)
 }
 

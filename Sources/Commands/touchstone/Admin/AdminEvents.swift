@@ -72,7 +72,10 @@ struct EventSelection: ParsableArguments, Sendable {
   @Option(help: ArgumentHelp("Only events of this caller, or of operator:NAME.", valueName: "name"))
   var caller = ""
 
-  @Option(help: ArgumentHelp("Only events with this reason, such as SIGNATURE_INVALID.", valueName: "word"))
+  @Option(
+    help: ArgumentHelp(
+      "Only events with this reason, such as SIGNATURE_INVALID. --count-by reason lists those that occurred.",
+      valueName: "word"))
   var reason = ""
 
   @Option(

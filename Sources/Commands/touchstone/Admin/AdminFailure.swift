@@ -28,7 +28,9 @@ struct AdminFailure: Error {
   ///
   /// - Parameter isEncrypted: the call went over TLS.
   init(_ error: TouchstoneError, at target: String, isEncrypted: Bool) {
-    let fields = error.fieldViolations.map { "touchstone: \(printable($0.field)) \(printable($0.description))" }
+    let fields = error.fieldViolations.map {
+      "touchstone: \(printable(Self.optionName(of: $0.field))) \(printable($0.description))"
+    }
     let name = [error.code.description, error.reason].compactMap(\.self).joined(separator: ", ")
     let message = "\(printable(error.message)) (\(printable(name)))"
     let line =
@@ -44,6 +46,18 @@ struct AdminFailure: Error {
     // The message repeats the fields.
     self.init(exitCode: error.code.exitCode, lines: fields.isEmpty ? ["touchstone: \(line)"] : fields)
   }
+
+  /// A request's field as it was typed: "--kind" for "filter.kinds[0]".
+  private static func optionName(of field: String) -> String {
+    options.first { field.hasPrefix($0.field) }?.name ?? field
+  }
+
+  private static let options: [(field: String, name: String)] = [
+    ("filter.application_id", "the application"), ("filter.profile_id", "the profile"), ("filter.kinds", "--kind"),
+    ("filter.device_id", "--device"), ("filter.binding_id", "--binding"), ("filter.caller", "--caller"),
+    ("filter.reason", "--reason"), ("after_sequence", "--after"), ("since", "--since"), ("until", "--until"),
+    ("reason", "--reason"),
+  ]
 
   func end() -> Never {
     for line in lines { printError(printable(line)) }

@@ -15,12 +15,10 @@ struct AdminOptions: ParsableArguments, Sendable {
   @Flag(help: "Print times in UTC instead of this machine's time zone. JSON always has UTC.")
   var utc = false
 
-  @Option(help: ArgumentHelp("Seconds to wait for an answer, from 1 to 600.", valueName: "seconds"))
-  var timeout = 10
+  @Option(help: ArgumentHelp("How long to wait for an answer, from 1s to 10m.", valueName: "time"))
+  var timeout = WaitingTime(value: .seconds(10))
 
-  func validate() throws {
-    if !(1...600).contains(timeout) { throw ValidationError("--timeout must be from 1 to 600") }
-  }
+  func validate() throws { try timeout.requireAtMost(.seconds(600)) }
 
   /// The destination's options, each from the environment if it was not given.
   func effectiveDestination() throws(AdminFailure) -> Destination {

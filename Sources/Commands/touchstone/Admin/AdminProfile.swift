@@ -15,8 +15,9 @@ struct AdminProfile: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Find a profile by an id, or profiles by the beginning of theirs.",
       discussion: """
-        Spaces, line ends and quotes around the id are left out, and marks that show nothing. The audit log has each search. With \
-        --json: a FoundProfile in each line. Exits with 66 if nothing is found.
+        Spaces, line ends and quotes around the id are left out, and marks that show nothing. If nobody has the id, profiles \
+        whose ids begin so are listed. The audit log has each search. With --json: a FoundProfile in each line. Exits with 66 \
+        if nothing is found.
         """)
 
     @Argument(help: ArgumentHelp("The application's id.", valueName: "application"))
@@ -25,14 +26,15 @@ struct AdminProfile: ParsableCommand {
     @Argument(help: "The id of a profile, a binding, a device or a passkey's credential.")
     var text: String
 
-    @Flag(help: "List the profiles whose ids begin so, 20 at most; at least 3 characters.")
+    @Flag(help: "List the profiles whose ids begin so, 20 at most, also if one is exactly this; 3 characters or more.")
     var prefix = false
 
     @OptionGroup var options: AdminOptions
 
     func perform(_ session: AdminSession) async throws(AdminFailure) {
-      let request = V1.FindProfilesRequest(applicationID: applicationID, text: text, prefix: prefix)
-      let answer = try await session.call(session.client.findProfiles, request)
+      var answer = try await find(session, byPrefix: prefix)
+      // A text that is too short to be a beginning lists nothing.
+      if answer.profiles.isEmpty, !prefix, let others = try? await find(session, byPrefix: true) { answer = others }
       guard !answer.profiles.isEmpty else {
         throw AdminFailure(.noInput, "nothing is found by \(shown(text)) in application \(shown(applicationID))")
       }
@@ -46,6 +48,13 @@ struct AdminProfile: ParsableCommand {
             }))
       }
       if answer.hasMore { printError("touchstone: more ids begin so: type more of it") }
+    }
+
+    private func find(
+      _ session: AdminSession, byPrefix isPrefix: Bool
+    ) async throws(AdminFailure) -> V1.FindProfilesResponse {
+      let request = V1.FindProfilesRequest(applicationID: applicationID, text: text, prefix: isPrefix)
+      return try await session.call(session.client.findProfiles, request)
     }
   }
 
@@ -66,7 +75,13 @@ struct AdminProfile: ParsableCommand {
       session.print("devices", DeviceSheet.table(answer, session))
       session.print("secrets", SettingsSheet.table(answer.secrets, session))
       session.print("switches", SettingsSheet.table(answer.settings ?? V1.UnlockSettings(), session))
-      for advisory in answer.advisories { printLine("\n\(printable(advisory))") }
+      for advisory in answer.advisories { printLine("\n\(Self.sentence(advisory))") }
+    }
+
+    private static func sentence(_ advisory: String) -> String {
+      advisory == "NO_RECOVERY_FACTOR"
+        ? "NO_RECOVERY_FACTOR: after five failures or a changed finger, the person could only bind a phone anew"
+        : printable(advisory)
     }
   }
 

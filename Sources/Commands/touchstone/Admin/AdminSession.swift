@@ -26,7 +26,7 @@ struct AdminSession: Sendable {
     var configuration = TouchstoneClientConfiguration(
       target: targets.joined(separator: ","), maximumConnections: 1, metadata: access.metadata)
     configuration.tls = access.tls
-    configuration.defaultTimeout = .seconds(options.timeout)
+    configuration.defaultTimeout = options.timeout.value
     self.configuration = configuration
     client = TouchstoneClient(configuration: configuration)
     isJSON = options.json

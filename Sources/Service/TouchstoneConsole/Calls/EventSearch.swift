@@ -65,7 +65,9 @@ struct EventSearch: Sendable {
   private func time(_ name: String) throws(CallFailure) -> UnixTime? {
     guard !self[name].isEmpty else { return nil }
     guard let time = CalendarTime.read(typed: self[name]) else {
-      throw CallFailure(code: .invalidArgument, message: "\(name): is no time; write it so: 2026-11-29T02:00")
+      var failure = CallFailure(code: .invalidArgument, message: "no time")
+      failure.violations = [(name, "is no time; write it so: 2026-11-29T02:00")]
+      throw failure
     }
     return UnixTime(seconds: time.seconds)
   }

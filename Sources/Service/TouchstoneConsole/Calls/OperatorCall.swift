@@ -59,6 +59,8 @@ struct CallFailure: Error, Sendable {
   var code: RPCCode
   /// English, for developers.
   var message: String
+  /// What is wrong with which of the request's fields, by the API's names.
+  var violations: [(field: String, description: String)] = []
   /// The reason in ErrorInfo.
   var reason: String?
   /// For people, in the operator's language, if the service has one.
@@ -77,6 +79,9 @@ struct CallFailure: Error, Sendable {
       return
     }
     for detail in status.details {
+      if case .badRequest(let request) = detail {
+        violations = request.fieldViolations.map { ($0.field, $0.description) }
+      }
       if case .errorInfo(let info) = detail { reason = info.reason }
       if case .localizedMessage(let message) = detail { localizedMessage = message.message }
     }

@@ -62,11 +62,17 @@ extension Page {
     return """
       \(following)
       \(eventTable(reader, list.events, showsProfile: true))
-      <p class="hint">\(reader(.eventWindow, "\(list.searched.lowerBound)", "\(list.searched.upperBound)"))</p>
+      \(searched(reader, list.searched))
       \(archived(reader, list))
       <p class="actions">\(first)\(last)\(link(ConsolePath.export, [("form", "csv")], .exportCSV))\
       \(link(ConsolePath.export, [("form", "json")], .exportJSON))</p>
       """
+  }
+
+  /// Nothing for a log without events.
+  private static func searched(_ reader: Reader, _ numbers: ClosedRange<UInt64>) -> HTML? {
+    numbers.upperBound == 0
+      ? nil : "<p class=\"hint\">\(reader(.eventWindow, "\(numbers.lowerBound)", "\(numbers.upperBound)"))</p>"
   }
 
   /// The place of the events before the log's first, which no page of the console has.

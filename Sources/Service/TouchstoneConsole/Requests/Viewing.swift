@@ -135,10 +135,18 @@ extension Console {
         return visit.page(.message(visit.reader, .refused, [text], back: back), .contentTooLarge)
       }
       let isTable = visit.field("form") == "csv"
-      let lines = isTable ? [EventTable.heading] + events.map(EventTable.line) : events.compactMap { try? $0.json() }
+      let lines = isTable ? [EventTable.heading] + events.map(EventTable.line) : try events.map(Self.json)
       return ConsoleResponse.file(isTable ? "events.csv" : "events.jsonl", lines: lines)
     } catch {
       return failure(error, visit, back: back)
+    }
+  }
+
+  private static func json(_ event: V1.Event) throws(CallFailure) -> String {
+    do throws(EncodingError) {
+      return try event.json()
+    } catch {
+      throw CallFailure(code: .internalError, message: "event \(event.sequence): \(error.field) \(error.reason)")
     }
   }
 
@@ -183,7 +191,19 @@ extension Console {
     let titles: [RPCCode: Phrase] = [
       .invalidArgument: .invalid, .notFound: .notFound, .resourceExhausted: .refused,
     ]
-    return titles[failure.code].map { "\(visit.reader($0)): \(failure.message)" }
+    let violations = failure.violations.map { "\(label(of: $0.field, visit.reader)): \($0.description)" }
+    let message = violations.isEmpty ? failure.message : violations.joined(separator: "; ")
+    return titles[failure.code].map { "\(visit.reader($0)): \(message)" }
+  }
+
+  /// How the forms call a request's field.
+  private func label(of field: String, _ reader: Reader) -> String {
+    let labels: [(field: String, Phrase)] = [
+      ("filter.application_id", .application), ("filter.profile_id", .profile), ("filter.kinds", .kind),
+      ("filter.device_id", .deviceID), ("filter.binding_id", .bindingID), ("filter.caller", .caller),
+      ("filter.reason", .reason), ("since", .since), ("until", .until), ("text", .searchText),
+    ]
+    return labels.first { field.hasPrefix($0.field) }.map { reader($0.1) } ?? field
   }
 
   func failure(_ failure: CallFailure, _ visit: Visit, back: (Phrase, String)) -> HTTPResponse {
