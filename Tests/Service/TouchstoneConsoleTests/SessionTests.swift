@@ -13,6 +13,8 @@ struct SessionTests {
   private let start = UnixTime(seconds: 1_800_000_000)
   private let end: UnixTime
   private let address: SocketAddress
+  private let provided = Operator(
+    name: "oidc:a@b", role: .admin, applications: .all, accountID: "oidc:1", basis: [1, 2])
   private let account = Operator(
     OperatorDefinition(name: "anna", password: .standIn(PasswordHash.standard), role: .read, applications: .all))
 
@@ -47,6 +49,15 @@ struct SessionTests {
     #expect(session.verdict(expiresAt: end, from: address, at: end) == .over)
   }
 
+  @Test("A role of an identity provider's ends after an hour")
+  func providedRole() {
+    var session = session(of: provided)
+    let end = start + .seconds(3_600)
+    session.usedAt = end
+    #expect(session.verdict(expiresAt: self.end, from: address, at: end + .microseconds(-1)) == .open)
+    #expect(session.verdict(expiresAt: self.end, from: address, at: end) == .over)
+  }
+
   @Test("Another address is another client, another port is not")
   func addresses() throws {
     let (port, other) = (try Self.address("10.0.0.1", port: 2_000), try Self.address("10.0.0.2"))
@@ -68,8 +79,7 @@ struct SessionTests {
     #expect(Session(plain.bytes) == plain)
     plain.notice = Session.Notice(page: "/console/profile?profile=a", action: .switchOff(.gesture), archivedThrough: 9)
     #expect(Session(plain.bytes) == plain)
-    let provided = session(
-      of: Operator(name: "oidc:a@b", role: .admin, applications: .all, accountID: "oidc:1", basis: [1, 2]))
+    let provided = session(of: provided)
     #expect(Session(provided.bytes) == provided)
     #expect(try #require(Session(provided.bytes)).role == .admin)
     // The configuration's role counts, so the cookie has none.

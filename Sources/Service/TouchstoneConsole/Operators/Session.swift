@@ -12,6 +12,8 @@ struct Session: Sendable, Hashable {
   static let idleTime = Duration.seconds(15 * 60)
   /// In all: a working day.
   static let absoluteTime = Duration.seconds(8 * 60 * 60)
+  /// In all, if an identity provider gave the role: it does not tell who has left a group since.
+  static let providedRoleTime = Duration.seconds(60 * 60)
   /// After the sign-in. Later the operator signs in again before the account is changed.
   static let freshTime = EnrolmentPolicy().primaryFreshness
   /// Replicas' clocks may differ. A session from further ahead is over: the clock was set back.
@@ -61,7 +63,8 @@ struct Session: Sendable, Hashable {
 
   /// - Parameter expiresAt: its key's.
   func verdict(expiresAt: UnixTime, from address: SocketAddress, at now: UnixTime) -> Verdict {
-    guard now < expiresAt, now < usedAt + Self.idleTime, usedAt <= now + Self.toleratedLead else { return .over }
+    let end = role == nil ? expiresAt : Self.beginning(expiresAt: expiresAt) + Self.providedRoleTime
+    guard now < end, now < usedAt + Self.idleTime, usedAt <= now + Self.toleratedLead else { return .over }
     return self.address == Self.digest(of: address.subscriber.description) ? .open : .moved
   }
 
