@@ -930,6 +930,8 @@ def next_steps():
         ("A_REASON_OF_A_LATER_VERSION", "log-in"),
     ]:
         begin(f"denied: {reason}", step, denial=reason)
+    # One table has the reasons of denials and the statuses.
+    begin("denied: UNAVAILABLE", "wait", denial="UNAVAILABLE", retry_after=5, seconds=5)
     begin("denied: PASSCODE_LOCKED", "wait", denial="PASSCODE_LOCKED", retry_after=60, seconds=60)
     begin("denied: GESTURE_LOCKED, half a second", "wait", denial="GESTURE_LOCKED", retry_after=0.5, seconds=1)
     begin("denied: PASSCODE_LOCKED, without a time", "wait", denial="PASSCODE_LOCKED", seconds=1)

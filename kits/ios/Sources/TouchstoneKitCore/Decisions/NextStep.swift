@@ -135,24 +135,8 @@ public struct NextStep: Hashable, Sendable {
 
   /// After a call that failed.
   public init(failure: CallFailure) {
-    switch failure.status {
-    case "UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED": self.init(.wait, seconds: Self.seconds(failure.retryAfter))
-    case "DEADLINE_EXCEEDED", "CANCELLED": self.init(.beginAgain)
-    case "INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED", "UNIMPLEMENTED": self.init(.fixApp)
-    case "NOT_FOUND": self.init(.bindAgain)
-    case "FAILED_PRECONDITION":
-      switch failure.reason {
-      case "TICKET_INVALID": self.init(.beginAgain)
-      case "DEVICE_BOUND_TO_ANOTHER_PROFILE": self.init(.replaceBinding)
-      case "TOO_MANY_BINDINGS": self.init(.revokeBinding)
-      case "APP_ASSERTION_NOT_ACCEPTED": self.init(.assertAgain)
-      case "APP_ASSERTION_REQUIRED", "ATTESTATION_REQUIRED", "ATTESTATION_CONTRADICTS_PROTECTION",
-        "PASSKEYS_NOT_SERVED":
-        self.init(.fixApp)
-      default: self.init(reason: failure.reason, retryAfter: failure.retryAfter)
-      }
-    default: self.init(.logIn)
-    }
+    let reason = failure.status == "FAILED_PRECONDITION" ? failure.reason : failure.status
+    self.init(reason: reason, retryAfter: failure.retryAfter)
   }
 
   /// After the kit refused to sign.
@@ -166,16 +150,25 @@ public struct NextStep: Hashable, Sendable {
     show(denial.message, in: languages)
   }
 
+  /// - Parameter reason: of a denial or of FAILED_PRECONDITION, or another status.
   private init(reason: String?, retryAfter: String?) {
     switch reason {
     case "OS_TOO_OLD", "DOMAIN_STATE_REQUIRED": self.init(.updateSystem)
     case "PASSCODE_NOT_SET", "BIOMETRY_NOT_AVAILABLE", "BIOMETRY_NOT_ENROLLED": self.init(.openSettings)
     case "PLATFORM_DIFFERS", "BINDING_UNKNOWN", "BINDING_REVOKED", "NO_USABLE_FACTOR", "LEVEL_TOO_LOW",
-      "APP_NOT_PROVEN":
+      "APP_NOT_PROVEN", "NOT_FOUND":
       self.init(.bindAgain)
-    case "PASSCODE_LOCKED", "GESTURE_LOCKED": self.init(.wait, seconds: Self.seconds(retryAfter))
     case "PASSCODE_DISABLED", "GESTURE_DISABLED": self.init(.setSecret)
     case "WRONG_SECRET": self.init(.tryAgain)
+    case "TICKET_INVALID", "DEADLINE_EXCEEDED", "CANCELLED": self.init(.beginAgain)
+    case "APP_ASSERTION_NOT_ACCEPTED": self.init(.assertAgain)
+    case "DEVICE_BOUND_TO_ANOTHER_PROFILE": self.init(.replaceBinding)
+    case "TOO_MANY_BINDINGS": self.init(.revokeBinding)
+    case "PASSCODE_LOCKED", "GESTURE_LOCKED", "UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED":
+      self.init(.wait, seconds: Self.seconds(retryAfter))
+    case "APP_ASSERTION_REQUIRED", "ATTESTATION_REQUIRED", "ATTESTATION_CONTRADICTS_PROTECTION", "PASSKEYS_NOT_SERVED",
+      "INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED", "UNIMPLEMENTED":
+      self.init(.fixApp)
     default: self.init(.logIn)
     }
   }
