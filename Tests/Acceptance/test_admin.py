@@ -185,7 +185,7 @@ def test_what_finds_nobody_is_told(server, application, text, options, code, wor
 
 def test_a_locked_phone_is_explained_and_unlocked(server, caller, application, phone):
     profile_id = phone.binding.profile_id
-    possible = r"Phone: A login can succeed now, by biometrics, if the device is as it reported at \S+ \S+ UTC\.\n"
+    possible = r"Phone: A login can succeed now, by biometrics, if the device is as it reported at \S+ \S+ \S+\.\n"
     assert re.fullmatch(possible, done(server, "profile", "explain", application, profile_id))
     caller.fail(phone, 5)
     (device,) = lines_of(done(server, "device", "show", application, profile_id))
@@ -236,7 +236,7 @@ def test_what_changed_or_was_revoked_is_said_and_phones_of_one_name_are_told_apa
     assert [line for line in lines if "Phone (iPhone17,1, never used, …" in line and "by biometrics, if" in line]
     (changed,) = [line for line in lines if f"…{phone.binding.binding_id[-4:]})" in line]
     assert "No login can succeed now. Biometrics: the device's fingers or faces are not those that the service" in changed
-    assert re.search(r"\(as it reported at 20\d\d-\d\d-\d\d \d\d:\d\d UTC\)\. What helps: the application's own login", changed)
+    assert re.search(r"\(as it reported at 20\d\d-\d\d-\d\d \d\d:\d\d \S+\)\. What helps: the application's own login", changed)
     for binding in (phone.binding, other.binding):
         caller.revoke(binding)
     revoked = done(server, "profile", "explain", application, person)
@@ -388,6 +388,29 @@ def test_a_time_without_a_zone_is_that_of_the_machine(server, caller, applicatio
     later = (created + timedelta(minutes=2)).strftime("%Y-%m-%d %H:%M")
     assert count("EST5", local) == count("EST5", f"{created:%Y-%m-%d %H:%M}", "--utc") == 1
     assert count("EST5", later, "--utc") == count("UTC", later) == 0
+
+
+def test_the_hour_that_clocks_show_twice_is_searched_whole(server, application):
+    def searched(time):
+        arguments = ["admin", "events", application, "--since", time, "--until", time, "--target", server.address]
+        return run(*arguments, environment={"TZ": "CET-1CEST,M3.5.0,M10.5.0/3"}).returncode
+
+    assert (searched("2026-10-25 02:30"), searched("2026-10-25 03:30")) == (0, USAGE)
+
+
+def test_sentences_have_the_times_of_the_machine(server, caller, application, phone):
+    def explained(zone, *options):
+        arguments = ["admin", "profile", "explain", application, phone.binding.profile_id, "--target", server.address]
+        return run(*arguments, *options, environment={"TZ": zone}).stdout
+
+    assert re.search(r"reported at \S+ \d\d:\d\d \+05:30\.", explained("IST-5:30"))
+    assert re.search(r"reported at \S+ \d\d:\d\d UTC\.", explained("IST-5:30", "--utc"))
+
+
+@pytest.mark.parametrize("options", [["--reason", "WRONG_SECRT"], ["--last", "1", "--device", "none"]])
+def test_a_search_that_finds_no_events_says_so(server, application, phone, options):
+    ended = admin(server, "events", application, *options)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "touchstone: there are no such events\n")
 
 
 def test_events_are_counted(server, caller, application, phone):

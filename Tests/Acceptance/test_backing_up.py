@@ -182,7 +182,7 @@ def full_disk(backups):
 
 def test_a_full_disk_is_said_and_nothing_is_left_on_it(serve, backups, full_disk):
     server = serve()
-    assert re.search(r"a backup takes \d+ bytes and leaves \d+ free, and the disk has \d+", server.next_error("a backup failed"))
+    assert re.search(r"the disk has \d+ bytes free; a backup takes \d+, and \d+ must stay free", server.next_error("a backup failed"))
     assert "the disk has" in event_of(server, "backup.failed").details["error"]
     assert not list(backups.iterdir())
     full_disk()

@@ -168,6 +168,10 @@ def test_a_restore_without_the_keys_asks_for_those_that_made_the_backup(start, t
     keys = server.data_directory / "keys"
     ended = run("restore", "--from", tmp_path / "copy", "--data-dir", restored, "--keys", keys)
     assert f"MISSING: the keys. Serve it with those of {keys}," in ended.stdout, ended.stderr
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(f"data_dir: {tmp_path / 'elsewhere'}\nkeys: {keys}\n")
+    ended = run("restore", "--from", tmp_path / "copy", "--config", settings)
+    assert (ended.returncode, "MISSING" in ended.stdout) == (0, False), ended.stderr
 
 
 def test_no_backup_is_made_where_others_could_change_it(start, tmp_path):

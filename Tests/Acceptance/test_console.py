@@ -47,6 +47,7 @@ def served(tmp_path_factory):
         noisy="read",
         shop=("support", ["shop"]),
         searcher="support",
+        halfway="support",
     )
     server = Server(
         tmp_path_factory.mktemp("console") / "data", configuration={"operators": section}, arguments=CONSOLE, http=1
@@ -506,7 +507,7 @@ def test_a_wrong_search_for_events_keeps_the_form(url, shop, field, value, words
 def test_an_end_that_is_not_after_the_beginning_is_told(url, shop):
     query = f"application={shop.application_id}&since=2026-01-02&until=2026-01-01"
     page = signed_in(url, "reader").open(f"/console/events?{query}")
-    assert (page.status, "Before (UTC): must be after the beginning, since" in page.text) == (400, True)
+    assert (page.status, "Before (UTC): must be after the beginning of the search" in page.text) == (400, True)
 
 
 def test_events_are_saved_as_files(url, shop, phone):
@@ -629,6 +630,18 @@ def test_too_many_searches_are_refused_for_a_while(url, shop):
         assert (page.status, "too many searches" in page.text) == (429, True)
         assert page.form("/console/find").fields["text"] == "abc"
         assert events(shop, "profile.refused")[0].details["reason"] == "TOO_MANY_SEARCHES"
+
+
+def test_a_search_that_is_refused_before_it_looks_for_beginnings_is_no_search_that_found_nothing(url, shop):
+    name = new_profile_id()
+    shop.set_secret(f"{name}-1", passcode("2468"))
+    visitor = signed_in(url, "halfway")
+    began = time.monotonic()
+    for _ in range(SEARCHES - 1):
+        search(visitor, shop, "abc", prefix="yes")
+    page = search(visitor, shop, name)
+    if time.monotonic() - began < OPERATOR_SEARCH_SECONDS:
+        assert (page.status, "too many searches" in page.text, "exactly this id." in page.text) == (429, True, False)
 
 
 def test_older_events_are_a_page_away(url, shop, phone):

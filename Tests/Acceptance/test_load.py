@@ -244,7 +244,10 @@ def test_elsewhere_there_are_plain_lines(server):
 # Bad input
 
 
-@pytest.mark.parametrize("options", [["--rate", "-1"], ["--find-max"], ["--tls-authorities", "/no/such/file"]])
+@pytest.mark.parametrize(
+    "options",
+    [["--rate", "-1"], ["--find-max"], ["--tls-authorities", "/no/such/file"], ["--timeout", "0"], ["--timeout", "11m"]],
+)
 def test_wrong_options_are_refused(options):
     ended = run_command("--target", "127.0.0.1:1", *options)
     assert ended.returncode == 64

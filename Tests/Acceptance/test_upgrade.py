@@ -213,14 +213,15 @@ def serve_once(start, name):
     caller.bind(phone)
     log_in(caller, phone)
     server.terminate()
+    return server.errors
 
 
 def test_a_start_adds_what_an_earlier_data_directory_lacks(start, tmp_path):
     make_earlier(tmp_path / "data")
     assert version(tmp_path / "data") == 3
-    serve_once(start, "data")
+    assert "notice the database was upgraded from=3.0 to=3.1" in serve_once(start, "data")
     assert version(tmp_path / "data") == 1003
-    serve_once(start, "data")
+    assert "upgraded" not in serve_once(start, "data")
 
 
 def test_an_earlier_builds_backup_is_restored(start, tmp_path):

@@ -37,7 +37,7 @@ struct Backup: FallibleCommand {
     let (dataDirectory, source) = try place.chosen()
     // Before the copy, which may take long.
     let auditKeys = try source.loadAuditKeys()
-    guard to != BackupStream.name else { return try stream(dataDirectory, by: auditKeys) }
+    guard to != BackupStream.name else { return try stream(dataDirectory, source, by: auditKeys) }
     let file = isDirectory(to) ? "\(to)/touchstone-\(CalendarTime.basic(systemTime().seconds)).db" : to
     var signature: BackupSignature?
     let summary = try failing { () throws(StoreOpenError) in
@@ -51,10 +51,10 @@ struct Backup: FallibleCommand {
       let digest = Hexadecimal.text(signature.digest)
       printLine("\(BackupFiles.signaturePath(of: file)): SHA-256 \(digest), signed by audit key \(signature.keyID)")
     }
-    printLine(keyNotice(dataDirectory))
+    printLine(keyNotice(source))
   }
 
-  private func stream(_ dataDirectory: String, by auditKeys: AuditKeys) throws(Failure) {
+  private func stream(_ dataDirectory: String, _ source: KeySource, by auditKeys: AuditKeys) throws(Failure) {
     guard isatty(STDOUT_FILENO) == 0 else {
       throw Failure(kind: .usage, message: "--to - writes a database: redirect stdout to a file or a command")
     }
@@ -70,16 +70,16 @@ struct Backup: FallibleCommand {
     }
     for line in account(of: summary, as: "stdout") { printError(line) }
     printError("SHA-256 \(Hexadecimal.text(signature.digest)), signed by audit key \(signature.keyID)")
-    printError(keyNotice(dataDirectory))
+    printError(keyNotice(source))
   }
 
   private func account(of summary: DatabaseSummary, as place: String) -> [String] {
     ["\(place): \(summary.text)", summary.events.text]
   }
 
-  private func keyNotice(_ dataDirectory: String) -> String {
-    "NOT in it: the keys (\(dataDirectory)/keys, unless the configuration says otherwise). Without them no passcode, gesture, "
-      + "ProfileTouchID or token of this backup can be verified. Keep a copy of them apart from it."
+  private func keyNotice(_ source: KeySource) -> String {
+    "NOT in it: the keys (\(source.name)). Without them no passcode, gesture, ProfileTouchID or token "
+      + "of this backup can be verified. Keep a copy of them apart from it."
   }
 }
 
@@ -184,7 +184,7 @@ struct Restore: FallibleCommand {
     printLine("\(dataDirectory): \(backup.text)")
     printLine(backup.events.text)
     for line in restoration.account { printLine(line) }
-    if access("\(dataDirectory)/keys", F_OK) != 0 {
+    if place.keys != nil || unsigned, access("\(dataDirectory)/keys", F_OK) != 0 {
       let use = place.keys.map { "Serve it with those of \($0)" } ?? "Put them into \(dataDirectory)/keys"
       printLine("MISSING: the keys. \(use), or where the configuration says, before it is served.")
     }
@@ -198,7 +198,9 @@ extension Restore {
   private func readSignature() throws(StoreOpenError) -> BackupSignature {
     let path = signaturePath
     guard from != BackupStream.name else {
-      throw StoreOpenError(code: .corrupt, message: "stdin does not begin with the signature of a backup's stream")
+      throw StoreOpenError(
+        code: .corrupt,
+        message: "stdin does not begin with the signature of a backup's stream: name a backup's file with --from")
     }
     guard let text = try? readText(path, maximumBytes: BackupSignature.maximumBytes) else {
       throw StoreOpenError(

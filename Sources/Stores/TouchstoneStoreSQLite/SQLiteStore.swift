@@ -35,7 +35,8 @@ public final class SQLiteStore: Store {
     let hasLogLeft = directory.hasWriteAheadLog
     var accounts = AccountReview.none
     let connection = try DatabaseFile.open(
-      in: directory, virtualFileSystem: options.virtualFileSystem, noteAccounts: { accounts = $0 })
+      in: directory, virtualFileSystem: options.virtualFileSystem,
+      upgraded: { options.upgraded("\($0)", "\(Schema.version)") }, noteAccounts: { accounts = $0 })
     do throws(SQLiteError) {
       return try SQLiteStore(
         directory: directory, connection: connection, hasLogLeft: hasLogLeft, accounts: accounts, options: options)

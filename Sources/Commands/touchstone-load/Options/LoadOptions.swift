@@ -22,7 +22,7 @@ struct LoadOptions: ParsableArguments {
   @Option(help: ArgumentHelp("How long to run before measuring.", valueName: "time"))
   var warmup = LoadDuration(value: .seconds(1))
 
-  @Option(help: ArgumentHelp("How long a request may take.", valueName: "time"))
+  @Option(help: ArgumentHelp("How long a request may take, up to 10m.", valueName: "time"))
   var timeout = LoadDuration(value: .seconds(10))
 
   @Option(help: ArgumentHelp("How long to wait for the last answers, as long as some come.", valueName: "time"))
@@ -47,6 +47,8 @@ struct LoadOptions: ParsableArguments {
   private static let threadRange = 1...64
   private static let maximumClosedCallers = 100_000
   private static let callerRange = 1...1_000_000
+  /// As of `touchstone admin`.
+  private static let longestTimeout = Duration.seconds(600)
 
   func validate() throws {
     try Self.check("connections", connections, Self.connectionRange)
@@ -65,6 +67,9 @@ struct LoadOptions: ParsableArguments {
       throw ValidationError("--find-max sets the rate itself; --rate is the first one")
     }
     guard duration.value > .zero else { throw ValidationError("--duration must be more than 0") }
+    guard timeout.value > .zero, timeout.value <= Self.longestTimeout else {
+      throw ValidationError("--timeout must be more than 0, and at most 10m")
+    }
   }
 
   static func check(_ name: String, _ value: Int, _ range: ClosedRange<Int>) throws {

@@ -123,7 +123,7 @@ struct EventSelection: ParsableArguments, Sendable {
       caller: caller, reason: reason)
     var log = EventLog(session: session, filter: filter, isTable: csv, limit: limit)
     log.since = try since.map { text throws(AdminFailure) in try session.time(text, of: "--since") }
-    log.until = try until.map { text throws(AdminFailure) in try session.time(text, of: "--until") }
+    log.until = try until.map { text throws(AdminFailure) in try session.time(text, of: "--until", isEnd: true) }
     if let since = log.since, let until = log.until, until.seconds <= since.seconds {
       throw AdminFailure(.usage, "--until (\(session.text(until))) is not after --since (\(session.text(since)))")
     }
@@ -133,7 +133,9 @@ struct EventSelection: ParsableArguments, Sendable {
     } else if let countBy {
       try await log.count(by: countBy, after: after ?? 0)
     } else if let last {
-      for event in try await log.last(last, after: after ?? 0) { try log.print(event) }
+      let events = try await log.last(last, after: after ?? 0)
+      for event in events { try log.print(event) }
+      log.tellIfNone(events.count)
     } else {
       try await log.list(after: after ?? 0)
     }

@@ -33,8 +33,14 @@ struct AdminProfile: ParsableCommand {
 
     func perform(_ session: AdminSession) async throws(AdminFailure) {
       var answer = try await find(session, byPrefix: prefix)
-      // A text that is too short to be a beginning lists nothing.
-      if answer.profiles.isEmpty, !prefix, let others = try? await find(session, byPrefix: true) { answer = others }
+      if answer.profiles.isEmpty, !prefix {
+        do throws(AdminFailure) {
+          answer = try await find(session, byPrefix: true)
+        } catch {
+          // A text that is too short to be a beginning lists nothing.
+          guard error.exitCode == ExitStatus.usage.rawValue else { throw error }
+        }
+      }
       guard !answer.profiles.isEmpty else {
         throw AdminFailure(.noInput, "nothing is found by \(shown(text)) in application \(shown(applicationID))")
       }
@@ -187,7 +193,7 @@ extension AdminSession {
   /// A line for each way to log in.
   func print(_ report: LoginReport) {
     for entry in report.entries {
-      printLine("\(entry.name(shown: shown)): \(entry.text())")
+      printLine("\(entry.name(shown: shown, time: minuteText)): \(entry.text(time: minuteText))")
     }
   }
 

@@ -8,6 +8,7 @@ internal import ServiceDestination
 internal import TerminalText
 internal import TouchstoneClient
 internal import TouchstoneCodec
+internal import TouchstoneService
 
 struct AdminSession: Sendable {
   let client: TouchstoneClient
@@ -90,13 +91,21 @@ struct AdminSession: Sendable {
   /// RFC 3339, in whole seconds: a person compares them with a clock. "-" without a time.
   func text(_ time: V1.Timestamp?) -> String {
     guard let time else { return "-" }
-    let offset = isUTC ? nil : Self.localOffsetMinutes(at: time.seconds)
-    return time.rfc3339(offsetMinutes: offset, hasFraction: false) ?? "\(time.seconds) s"
+    return time.rfc3339(offsetMinutes: offsetMinutes(at: time), hasFraction: false) ?? "\(time.seconds) s"
+  }
+
+  /// Within a sentence.
+  func minuteText(_ time: V1.Timestamp) -> String { time.minuteText(offsetMinutes: offsetMinutes(at: time)) }
+
+  private func offsetMinutes(at time: V1.Timestamp) -> Int64? {
+    isUTC ? nil : Self.localOffsetMinutes(at: time.seconds)
   }
 
   /// Reads a time as operators type it: an age, a day, a time of day.
-  func time(_ text: String, of option: String) throws(AdminFailure) -> V1.Timestamp {
-    guard let seconds = Self.age(text).map({ Int64(Glibc.time(nil)) - $0 }) ?? calendarTime(text) else {
+  ///
+  /// - Parameter isEnd: of the hour that clocks show twice, takes the second one.
+  func time(_ text: String, of option: String, isEnd: Bool = false) throws(AdminFailure) -> V1.Timestamp {
+    guard let seconds = Self.age(text).map({ Int64(Glibc.time(nil)) - $0 }) ?? calendarTime(text, isEnd: isEnd) else {
       throw AdminFailure(
         .usage, "\(option): \(shown(text)) is no time: say 2h, 2026-11-29, \"2026-11-29 02:00\" or 2026-11-29T02:00:00Z"
       )
@@ -114,12 +123,13 @@ struct AdminSession: Sendable {
   }
 
   /// `nil` also for a time that the zone's clocks skip.
-  private func calendarTime(_ text: String) -> Int64? {
+  private func calendarTime(_ text: String, isEnd: Bool) -> Int64? {
     guard let (local, hasOffset) = CalendarTime.read(typed: text) else { return nil }
     if hasOffset || isUTC { return local }
-    let near = local - Self.localOffsetMinutes(at: local) * 60
-    let seconds = local - Self.localOffsetMinutes(at: near) * 60
-    return seconds + Self.localOffsetMinutes(at: seconds) * 60 == local ? seconds : nil
+    // By the offsets of the day before and of the day after.
+    let points = [local - 86_400, local + 86_400].map { local - Self.localOffsetMinutes(at: $0) * 60 }
+      .filter { $0 + Self.localOffsetMinutes(at: $0) * 60 == local }
+    return isEnd ? points.max() : points.min()
   }
 
   private static func localOffsetMinutes(at seconds: Int64) -> Int64 {

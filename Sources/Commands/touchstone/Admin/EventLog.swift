@@ -23,9 +23,17 @@ struct EventLog {
   private static let beyondEveryLog: UInt64 = 1 << 62
 
   func list(after sequence: UInt64) async throws(AdminFailure) {
+    var count = 0
     try await pages(after: sequence) { events throws(AdminFailure) in
+      count += events.count
       for event in events { try print(event) }
     }
+    tellIfNone(count)
+  }
+
+  /// A misspelt name finds as little as a quiet night.
+  func tellIfNone(_ count: Int) {
+    if count == 0, !session.isJSON, !isTable { printError("touchstone: there are no such events") }
   }
 
   func count(by key: EventCount.Key, after sequence: UInt64) async throws(AdminFailure) {

@@ -52,8 +52,9 @@ extension AdminProfile {
     private func printRules(_ report: LoginReport, _ session: AdminSession) async throws(AdminFailure) {
       for entry in report.entries {
         let bindingID = entry.diagnosis.bindingID
+        let name = entry.name(shown: shown, time: session.minuteText)
         guard entry.isSeen else {
-          if !session.isJSON { printLine("\n\(entry.name(shown: shown)): never seen, so no rule can be shown") }
+          if !session.isJSON { printLine("\n\(name): never seen, so no rule can be shown") }
           continue
         }
         let begin = V1.BeginEvaluationRequest(
@@ -65,7 +66,7 @@ extension AdminProfile {
           try session.printJSON(explained)
           continue
         }
-        printLine("\n\(entry.name(shown: shown)):")
+        printLine("\n\(name):")
         session.print(
           TextTable(
             ["RULE", "PASSED", "DETAIL"],

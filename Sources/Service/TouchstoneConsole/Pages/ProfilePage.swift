@@ -63,8 +63,10 @@ extension Page {
     let verdicts = entries.map { entry -> HTML in
       let name: HTML? =
         entries.count > 1
-        ? "<strong>\(HTML.name(entry.name(in: reader.language, shown: HTML.isolated)))</strong>: " : nil
-      return verdict(reader, entry.diagnosis.answer, entry.text(in: reader.language), name)
+        ? "<strong>\(HTML.name(entry.name(in: reader.language, shown: HTML.isolated, time: reader.minuteText)))</strong>: "
+        : nil
+      return verdict(
+        reader, entry.diagnosis.answer, entry.text(in: reader.language, time: reader.minuteText), name)
     }
     let last = reader.lastFailure(in: view.events?.events ?? []).map { text -> HTML in "<p>\(text)</p>\n" }
     let advisory: HTML? =

@@ -1,6 +1,8 @@
 // Times as their reader wants them: by an offset from UTC, with how long ago they were. Pure.
 
 internal import Encodings
+internal import TouchstoneCodec
+internal import TouchstoneService
 
 /// An offset from UTC. It is no time zone with a name: its rules of summer time would need files that an image does not
 /// have, so each page says which offset it uses.
@@ -41,6 +43,11 @@ extension Reader {
     // Times at the ends of the calendar have no room for an offset.
     let local = CivilTime.texts(unixSeconds.addingReportingOverflow(offset.minutes * 60).partialValue)
     return "<time datetime=\"\(day)T\(clock)Z\">\(local.day) \(local.clock)</time>"
+  }
+
+  /// The minute within a sentence.
+  func minuteText(_ time: V1.Timestamp) -> String {
+    time.minuteText(offsetMinutes: offset == .utc ? nil : offset.minutes)
   }
 
   /// "3 min ago", "in 55 s"

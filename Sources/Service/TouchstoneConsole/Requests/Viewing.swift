@@ -37,9 +37,15 @@ extension Console {
         return redirect(to: ConsoleLink.profile(application, id))
       }
       guard view.found.profiles.isEmpty else { return visit.page(.find(visit.reader, view)) }
-      // A text that is too short to be a beginning lists nothing.
-      let others = view.isPrefix ? nil : try? await search(visit, application, view.text, isPrefix: true)
-      (view.found, view.error) = (others ?? view.found, visit.reader(.nothingFound))
+      if !view.isPrefix {
+        do throws(CallFailure) {
+          view.found = try await search(visit, application, view.text, isPrefix: true)
+        } catch {
+          // A text that is too short to be a beginning lists nothing.
+          guard error.code == .invalidArgument else { throw error }
+        }
+      }
+      view.error = visit.reader(.nothingFound)
       return visit.page(.find(visit.reader, view), .notFound)
     } catch {
       guard let complaint = complaint(error, visit) else {

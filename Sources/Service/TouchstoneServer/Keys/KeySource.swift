@@ -14,7 +14,7 @@ package enum KeySource: Sendable {
   static let environmentVariable = "TOUCHSTONE_KEYS"
 
   /// The source's name in log lines and errors.
-  var name: String {
+  package var name: String {
     switch self {
     case .path(let path): path
     case .environment: Self.environmentVariable

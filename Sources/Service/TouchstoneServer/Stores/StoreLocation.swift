@@ -44,6 +44,7 @@ package enum StoreLocation: Sendable {
       var options = SQLiteStoreOptions()
       options.brokenEventFound = brokenEventFound
       options.observer = observer
+      options.upgraded = { logger.notice("the database was upgraded", metadata: ["from": "\($0)", "to": "\($1)"]) }
       options.takesWriting = { delay, work in EventLoop.block(after: delay, work) }
       return try withDatabase(logger) { [options] () throws(StoreOpenError) in
         try SQLiteStore.open(directory: directory, options: options)

@@ -230,7 +230,7 @@ extension TouchstoneService {
     var filter = Self.eventFilter(request.filter, with: &validator)
     let since = request.since.map { validator.time($0, "since") }
     let until = request.until.map { validator.time($0, "until") }
-    if let since, let until, until <= since { validator.refuse("until", "must be after the beginning, since") }
+    if let since, let until, until <= since { validator.refuse("until", "must be after the beginning of the search") }
     if request.pageSize > Self.maximumEventCount {
       validator.refuse("page_size", "must be at most \(Self.maximumEventCount)")
     }

@@ -17,7 +17,10 @@ package struct LoginReport: Sendable {
     /// Other bindings are shown beside it, which may have the same name.
     let isOneOfSeveral: Bool
 
-    package func text(in language: Language = .default) -> String { diagnosis.text(in: language) }
+    /// - Parameter time: as the reader's other times are shown.
+    package func text(
+      in language: Language = .default, time: (V1.Timestamp) -> String = { $0.minuteText() }
+    ) -> String { diagnosis.text(in: language, time: time) }
   }
 
   package let entries: [Entry]
@@ -53,8 +56,10 @@ extension V1.LoginDiagnosis {
   }
 
   /// Codes of a newer service are shown as they are.
-  package func text(in language: Language) -> String {
-    let known = LoginDiagnosis(self).text(in: language) { V1.Timestamp($0).minuteText }
+  package func text(
+    in language: Language, time: (V1.Timestamp) -> String = { $0.minuteText() }
+  ) -> String {
+    let known = LoginDiagnosis(self).text(in: language) { time(V1.Timestamp($0)) }
     let others = obstacles.map(\.code).filter { LoginObstacle.Cause(rawValue: $0) == nil }
     return others.isEmpty ? known : "\(known) (\(others.map(Self.word).joined(separator: ", ")))"
   }
@@ -69,10 +74,11 @@ extension V1.LoginDiagnosis {
 }
 
 extension V1.Timestamp {
-  /// "2026-11-28 10:32 UTC".
-  package var minuteText: String {
-    guard let text = rfc3339(hasFraction: false) else { return "\(seconds) s" }
-    return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC"
+  /// "2026-11-28 10:32 UTC", or by an offset "2026-11-28 11:32 +01:00".
+  package func minuteText(offsetMinutes: Int64? = nil) -> String {
+    guard let text = rfc3339(offsetMinutes: offsetMinutes, hasFraction: false) else { return "\(seconds) s" }
+    let zone = offsetMinutes == nil ? "UTC" : text.suffix(6)
+    return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) \(zone)"
   }
 }
 
@@ -81,15 +87,20 @@ extension V1.Timestamp {
 extension LoginReport.Entry {
   /// Tells two phones of one name apart, by model, last use and the end of the binding's id.
   ///
-  /// - Parameter shown: makes a name that an app chose safe to show.
-  package func name(in language: Language = .default, shown: (String) -> String = { $0 }) -> String {
+  /// - Parameters:
+  ///   - shown: makes a name that an app chose safe to show.
+  ///   - time: as the reader's other times are shown.
+  package func name(
+    in language: Language = .default, shown: (String) -> String = { $0 },
+    time: (V1.Timestamp) -> String = { $0.minuteText() }
+  ) -> String {
     let names = language.deviceNames
     guard let binding else { return names.withoutDevice }
     let name =
       !binding.deviceName.isEmpty
       ? shown(binding.deviceName) : binding.passkey == nil ? names.unnamedDevice : names.passkey
     guard isOneOfSeveral else { return name }
-    let lastUse = binding.lastUsedAt.map { names.lastUsed($0.minuteText) } ?? names.neverUsed
+    let lastUse = binding.lastUsedAt.map { names.lastUsed(time($0)) } ?? names.neverUsed
     let details = [lastUse, "…\(shown(String(binding.bindingID.suffix(Self.idCharacters))))"]
     return "\(name) (\(((model.isEmpty ? [] : [shown(model)]) + details).joined(separator: ", ")))"
   }

@@ -19,7 +19,7 @@ enum DatabaseFile {
   ///   - noteAccounts: takes the findings about the audit log's accounts.
   static func open(
     in directory: DataDirectory, virtualFileSystem: String?, isMoved: Bool = false,
-    noteAccounts: (AccountReview) -> Void = { _ in }
+    upgraded: (SchemaVersion) -> Void = { _ in }, noteAccounts: (AccountReview) -> Void = { _ in }
   ) throws(StoreOpenError) -> SQLiteConnection {
     let path = directory.databasePath
     if access(path, F_OK) != 0 {
@@ -41,7 +41,9 @@ enum DatabaseFile {
       applicationID = try connection.integer("PRAGMA application_id")
       if Schema.canRead(version), refusal(of: applicationID, path, isMoved: isMoved) == nil {
         try check(connection)
-        noteAccounts(try version.serves(Schema.version) ? checkLog(on: connection) : upgrade(connection))
+        let isCurrent = version.serves(Schema.version)
+        noteAccounts(try isCurrent ? checkLog(on: connection) : upgrade(connection))
+        if !isCurrent { upgraded(version) }
         try connection.setCheckpointsOnClose(true)
         return connection
       }

@@ -65,11 +65,14 @@ public enum SQLiteBackup {
   private static func requireRoom(for path: String, at copy: String) throws(StoreOpenError) {
     var (database, disk) = (stat(), statvfs())
     guard stat(path, &database) == 0, statvfs(copy, &disk) == 0, disk.f_blocks > 0 else { return }
-    let (size, free) = (Int(database.st_size), Int(disk.f_bavail) * Int(disk.f_frsize))
+    // What the log adds to the copy is at most its own size.
+    var log = stat()
+    let logSize = stat("\(path)-wal", &log) == 0 ? Int(log.st_size) : 0
+    let (size, free) = (Int(database.st_size) + logSize, Int(disk.f_bavail) * Int(disk.f_frsize))
     guard free < size + reservedBytes else { return }
     throw StoreOpenError(
       code: .unwritable,
-      message: "\(copy): a backup takes \(size) bytes and leaves \(reservedBytes) free, and the disk has \(free)")
+      message: "\(copy): the disk has \(free) bytes free; a backup takes \(size), and \(reservedBytes) must stay free")
   }
 
   // MARK: And back
