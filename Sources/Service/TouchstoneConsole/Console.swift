@@ -1,10 +1,7 @@
 // The console: what operators see of the service in a browser, and what they do there. Every page is made here. The
 // browser runs a script for passkeys alone.
 
-internal import DispatchHTTP
-internal import DispatchRPC
 internal import Synchronization
-internal import TouchstoneCrypto
 package import TouchstonePolicy
 package import TouchstoneService
 

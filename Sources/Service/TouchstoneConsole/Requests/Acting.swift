@@ -2,7 +2,6 @@
 
 internal import DispatchHTTP
 internal import DispatchRPC
-internal import Synchronization
 internal import TouchstoneCodec
 
 extension Console {

@@ -3,7 +3,6 @@
 
 internal import DispatchRPC
 internal import TouchstoneMetrics
-internal import TouchstonePolicy
 internal import TouchstoneService
 internal import TouchstoneStore
 

@@ -1,15 +1,12 @@
 // The whole service, running in this process: the store, the keys, the handlers, the listeners, the upkeep.
 
-internal import DispatchHTTP
 package import DispatchRPC
 internal import Glibc
 package import Logging
 internal import TouchstoneAttestation
-internal import TouchstoneCodec
 internal import TouchstoneConsole
 internal import TouchstoneCrypto
 internal import TouchstoneMetrics
-internal import TouchstonePolicy
 package import TouchstoneService
 internal import TouchstoneStore
 

@@ -1,12 +1,9 @@
 // The truth: the signatures of each key, the evaluations of each subject, and everything that was handed out. The
 // services have no access to it.
 
-import SimulatedPhone
 import TouchstoneCodec
 import TouchstonePolicy
 import TouchstoneStore
-
-@testable import TouchstoneService
 
 final class Ledger {
   let proofs = ProofLedger()

@@ -1,11 +1,9 @@
 import DispatchRPC
 import InMemoryLogging
 import Logging
-import StoreModel
 import Testing
 import TouchstoneCodec
 import TouchstoneCrypto
-import TouchstonePolicy
 import TouchstoneStore
 
 @testable import TouchstoneService

@@ -2,7 +2,6 @@
 
 internal import SettingFiles
 internal import TouchstonePolicy
-internal import TouchstoneStore
 
 struct ValueForm<Value>: Sendable {
   typealias Read = @Sendable (YAMLEntry, _ name: String, inout SettingReader) -> Value?
