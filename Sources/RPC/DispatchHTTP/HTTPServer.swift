@@ -16,7 +16,6 @@ package final class HTTPServer: Sendable {
 
   private struct State: Sendable {
     var addresses: [Address] = []
-    var isStopping = false
   }
 
   /// The label of an address's event loop.

@@ -42,12 +42,6 @@ public struct PasswordHash: Sendable, CustomStringConvertible, CustomReflectable
     return tag.withUnsafeBytes { tag in self.tag.value.withUnsafeBytes { areEqualInConstantTime(tag, $0) } }
   }
 
-  /// Whether it is the same text: the same password with another salt is another one.
-  public func isSame(as other: PasswordHash) -> Bool {
-    parameters == other.parameters && salt == other.salt
-      && tag.value.withUnsafeBytes { tag in other.tag.value.withUnsafeBytes { areEqualInConstantTime(tag, $0) } }
-  }
-
   /// A digest that only the same text has. It lets its reader guess at the password, as the text does.
   public var digest: [UInt8] {
     let numbers = [parameters.memoryKibibytes, parameters.passes, parameters.lanes]

@@ -10,9 +10,6 @@ package struct FormFields: Sendable {
   /// In their order.
   private(set) var fields: [(name: String, value: String)] = []
 
-  /// A form without fields.
-  package init() {}
-
   /// Returns `nil` for what two readers could understand differently: a name that appears twice, a "%" without two
   /// digits, bytes that are not UTF-8; and for too many fields.
   package init?(parsing bytes: some Collection<UInt8>) {

@@ -73,8 +73,6 @@ final class Ledger {
     signatures[signature] = Signature(publicKey: publicKey, message: message)
   }
 
-  func signature(_ bytes: [UInt8]) -> Signature? { signatures[bytes] }
-
   /// Over this very message, by a key, and by its other half if it is hybrid; by nothing else beside it (R48).
   func isSigned(
     _ message: [UInt8], _ signature: [UInt8], _ otherHalf: [UInt8], by publicKey: [UInt8], and otherKey: [UInt8]

@@ -169,8 +169,6 @@ struct CallerTests {
 
   // MARK: Sealed contents
 
-  private static let applicationID = TestService.applicationID
-
   // R34
   @Test func anEvaluationIsNothingToAnotherCallerAndVoidOnceItsOwnIsGone() async throws {
     let shop = CallerDefinition("shop", keys: [TestKey.shop])
