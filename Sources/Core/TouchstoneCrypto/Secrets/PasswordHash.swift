@@ -12,6 +12,9 @@ public struct PasswordHash: Sendable, CustomStringConvertible, CustomReflectable
   private static let saltBytes = 8...64
   private static let tagBytes = 16...64
 
+  /// Four words, or random characters: guesses are slow, and there are five before a lock.
+  public static let passwordBytes = 12...128
+
   /// For new hashes: some 100 ms. Operators sign in seldom, and their passwords open more than one account.
   public static let standard = PasswordHasher.Parameters(memoryKibibytes: 64 << 10, passes: 3, lanes: 1)!
 
