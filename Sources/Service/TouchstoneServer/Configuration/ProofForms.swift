@@ -1,7 +1,6 @@
 // The forms of names and digests in `applications:`.
 
 internal import Encodings
-internal import SettingFiles
 internal import TouchstoneAttestation
 internal import TouchstoneService
 
