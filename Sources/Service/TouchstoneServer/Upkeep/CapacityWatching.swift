@@ -5,6 +5,7 @@ internal import Glibc
 internal import Synchronization
 internal import TouchstoneMetrics
 internal import TouchstoneStore
+internal import TouchstoneStorePostgres
 
 /// Reads on a queue of its own, because a file system on a network may take long to answer. A scrape shows the latest
 /// reading.
@@ -102,7 +103,7 @@ extension CapacityWatching {
   convenience init(_ configuration: ProcessConfiguration, on store: any Store) {
     var (data, databaseSize): (String?, DatabaseSize?) = (nil, nil)
     if case .sqlite(let directory) = configuration.storeLocation { data = directory }
-    if let store = store as? any ServerStore { databaseSize = { store.databaseSize(completion: $0) } }
+    if let store = store as? PostgresStore { databaseSize = { store.databaseSize(completion: $0) } }
     self.init(
       data: data, archive: configuration.retention?.archive, backups: configuration.backup?.directory,
       databaseSize: databaseSize)
