@@ -187,9 +187,9 @@ let package = Package(
       dependencies: [
         "CommandProgram", "ServiceDestination", "TerminalText",
         "TouchstoneServer", "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneStorePostgres",
-        "TouchstoneArchive", "TouchstonePolicy", "SettingFiles", "FilePermissions", "TouchstoneCrypto",
-        "TouchstoneClient", "TouchstoneCodec",
-        "DispatchRPC", "SimulatedPhone", "DecisionTables", "TouchstoneAttestation", "Encodings", "CProcess",
+        "TouchstoneArchive", "TouchstonePolicy", "FilePermissions", "TouchstoneCrypto", "TouchstoneClient",
+        "TouchstoneCodec", "DispatchRPC", "SimulatedPhone", "DecisionTables", "TouchstoneAttestation", "Encodings",
+        "CProcess",
         argumentParser,
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -230,7 +230,7 @@ let package = Package(
       ["StoreConformance", "TestSupport", "TouchstoneStore", "TouchstonePolicy", "Encodings", "CSQLite"]),
     // Beside the tests, which start it.
     .executableTarget(
-      name: "store-participants", dependencies: ["StoreConformance", "TouchstoneStore", "TouchstoneStorePostgres"],
+      name: "store-participants", dependencies: ["StoreConformance", "TouchstoneStorePostgres"],
       path: "Tests/Support/StoreParticipants", swiftSettings: settings),
     tests(
       "Stores", "TouchstoneStorePostgres",
@@ -273,7 +273,7 @@ let package = Package(
       ]),
     tests(
       "Clients", "TouchstoneClient",
-      ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", "RPCLoopback", "TestSupport", metrics]),
+      ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "RPCLoopback", "TestSupport", metrics]),
     tests("Clients", "SimulatedPhone", ["TouchstoneAttestation", "TestSupport", crypto]),
     tests("Load", "LoadModel", ["TestSupport"]),
     tests("Load", "LoadScenarios", ["LoadModel", crypto]),
@@ -306,8 +306,7 @@ let package = Package(
       name: "SimulationTests",
       dependencies: [
         "TouchstoneService", "TouchstoneAttestation", "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore",
-        "TouchstoneCrypto", "Encodings", "DispatchRPC", "SimulatedPhone", "StoreConformance", "StoreModel",
-        "TestSupport", crypto,
+        "TouchstoneCrypto", "Encodings", "DispatchRPC", "SimulatedPhone", "StoreModel", "TestSupport", crypto,
         .product(name: "Logging", package: "swift-log"),
       ], path: "Tests/Service/SimulationTests", swiftSettings: settings),
     // grpc's own interoperability tests (Tests/Interop/interop.py): the test service and its client.

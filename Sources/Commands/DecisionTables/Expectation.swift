@@ -18,19 +18,11 @@ struct Expectation: Sendable {
     guard let first = phrases.first else { return "" }
     switch column {
     case .next:
-      var factors: [String] = []
-      for phrase in phrases { factors.append(try phrase.factor(phrase.text).settingName) }
-      return factors.joined(separator: ", ")
-    case .why:
-      var obstacles: [String] = []
-      for phrase in phrases { obstacles.append(try phrase.obstacle().words) }
-      return obstacles.joined(separator: ", ")
+      return try list(phrases) { phrase throws(TableError) in try phrase.factor(phrase.text).settingName }
+    case .why: return try list(phrases) { phrase throws(TableError) in try phrase.obstacle().words }
     case .helps:
-      var remedies: [String] = []
-      for phrase in phrases {
-        remedies.append(try phrase.one(of: LoginObstacle.Remedy.allCases.map(\.rawValue), "remedy"))
-      }
-      return remedies.joined(separator: ", ")
+      let remedies = LoginObstacle.Remedy.allCases.map(\.rawValue)
+      return try list(phrases) { phrase throws(TableError) in try phrase.one(of: remedies, "remedy") }
     case .device: return try changed(phrases, by: StandingWords.device, column)
     case .evaluation: return try changed(phrases, by: StandingWords.evaluation(), column)
     case .passcode: return try changed(phrases, by: StandingWords.secret(.passcode) + notSet(.passcode), column)
@@ -40,6 +32,10 @@ struct Expectation: Sendable {
       return try read(column, first)
     }
   }
+
+  private static func list(
+    _ phrases: [Phrase], _ read: (Phrase) throws(TableError) -> String
+  ) throws(TableError) -> String { try phrases.map(read).joined(separator: ", ") }
 
   private static func notSet(_ factor: Factor) -> [PhraseRow<Standing>] {
     [.init("not set") { $0[secret: factor].isSet = false }]
@@ -83,10 +79,7 @@ extension Phrase {
     guard let cause = LoginObstacle.Cause(rawValue: words[0]) else {
       throw unknown("cause", vocabulary: LoginObstacle.Cause.allCases.map(\.rawValue))
     }
-    var factors: [Factor] = []
-    if words.count > 1 {
-      for word in try list(from: 1) { factors.append(try factor(word)) }
-    }
+    let factors = words.count > 1 ? try list(from: 1).map { word throws(TableError) in try factor(word) } : []
     return LoginObstacle(factors: factors, cause: cause)
   }
 

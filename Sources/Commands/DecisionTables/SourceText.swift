@@ -3,11 +3,6 @@ struct SourceText: Sendable {
   let line: Int
   let text: Substring
 
-  init(line: Int, text: Substring) {
-    self.line = line
-    self.text = text
-  }
-
   var isEmpty: Bool { text.isEmpty }
 
   var position: TablePosition {
@@ -53,11 +48,6 @@ struct SourceText: Sendable {
   func dropping(prefix: String) -> SourceText? {
     guard text.unicodeScalars.starts(with: prefix.unicodeScalars) else { return nil }
     return SourceText(line: line, text: Substring(text.unicodeScalars.dropFirst(prefix.unicodeScalars.count))).trimmed
-  }
-
-  /// By scalars: `==` on `String` treats different encodings of one character as equal.
-  func equals(_ other: String) -> Bool {
-    text.unicodeScalars.elementsEqual(other.unicodeScalars)
   }
 }
 

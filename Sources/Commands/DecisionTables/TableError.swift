@@ -19,11 +19,6 @@ public struct TableError: Error, Sendable, Hashable, CustomStringConvertible {
   public var position: TablePosition
   public var message: String
 
-  public init(position: TablePosition, message: String) {
-    self.position = position
-    self.message = message
-  }
-
   /// "12:5: no such word …", to follow the file's name and a colon.
   public var description: String { "\(position): \(message)" }
 }

@@ -1,7 +1,6 @@
 // `touchstone-load run`, which needs no name: a load of phones, its report, its exit code.
 
 internal import ArgumentParser
-internal import LoadModel
 internal import LoadScenarios
 internal import ServiceDestination
 

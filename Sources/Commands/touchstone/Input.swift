@@ -1,6 +1,5 @@
 // Reads files that users name.
 
-internal import SettingFiles
 internal import TouchstoneServer
 
 /// - Throws: `.noInput` if it cannot be read or is too large, `.corruptData` if it is not UTF-8.

@@ -17,19 +17,16 @@ struct Operators: ParsableCommand {
         `operators:` in the configuration (Argon2id), in the quotes that it needs because of its commas. The password has 12 to 128 bytes and is stored nowhere.
         """)
 
-    /// Four words, or random characters: guesses are slow, and there are five before a lock.
-    private static let passwordBytes = 12...128
-
     func perform() throws(Failure) {
       printLine("\"\(try Self.hash())\"")
     }
 
     private static func hash() throws(Failure) -> String {
       let password = try read(asking: "Password:")
-      guard passwordBytes.contains(password.utf8.count) else {
+      let counts = PasswordHash.passwordBytes
+      guard counts.contains(password.utf8.count) else {
         throw Failure(
-          kind: .usage,
-          message: "the password must be \(passwordBytes.lowerBound) to \(passwordBytes.upperBound) bytes")
+          kind: .usage, message: "the password must be \(counts.lowerBound) to \(counts.upperBound) bytes")
       }
       if isatty(STDIN_FILENO) == 1, try read(asking: "The same again:") != password {
         throw Failure(kind: .usage, message: "the passwords differ")

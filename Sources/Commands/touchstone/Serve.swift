@@ -3,7 +3,6 @@
 internal import ArgumentParser
 internal import CProcess
 internal import CommandProgram
-internal import DispatchRPC
 internal import Glibc
 internal import Logging
 internal import TouchstoneServer

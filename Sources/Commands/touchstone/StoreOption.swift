@@ -2,7 +2,6 @@
 
 internal import ArgumentParser
 internal import TouchstoneServer
-internal import TouchstoneStore
 
 struct StoreOption: ParsableArguments {
   @Option(

@@ -5,6 +5,13 @@ extension UInt8 {
   package var isASCIIUppercase: Bool { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self }
   package var isASCIILetter: Bool { isASCIIUppercase || UInt8(ascii: "a")...UInt8(ascii: "z") ~= self }
   package var isASCIILetterOrDigit: Bool { isASCIILetter || isASCIIDigit }
+
+  /// The value of a hexadecimal digit in either case.
+  package var hexadecimalValue: UInt8? {
+    if isASCIIDigit { return self - UInt8(ascii: "0") }
+    let lowercase = self | 0x20
+    return UInt8(ascii: "a")...UInt8(ascii: "f") ~= lowercase ? lowercase - UInt8(ascii: "a") + 10 : nil
+  }
 }
 
 extension StringProtocol {

@@ -26,12 +26,6 @@ public struct KeyRingError: Error, Sendable, Hashable, CustomStringConvertible {
   public var path: String
   public var reason: String
 
-  public init(code: Code, path: String, reason: String) {
-    self.code = code
-    self.path = path
-    self.reason = reason
-  }
-
   public var description: String { "\(path): \(reason)" }
 }
 

@@ -330,10 +330,6 @@ package struct Stall: Hashable, Sendable {
   /// A shorter one is not listed. It still is in the latencies.
   package static let threshold = Duration.milliseconds(100)
 
-  package init(start: Duration, end: Duration) {
-    (self.start, self.end) = (start, end)
-  }
-
   package var duration: Duration { end - start }
 
   fileprivate func overlap(with other: Stall) -> Duration {

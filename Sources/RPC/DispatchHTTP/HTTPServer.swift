@@ -14,16 +14,11 @@ package final class HTTPServer: Sendable {
     var connections: LoopConfined<HTTPConnections>
   }
 
-  private struct State: Sendable {
-    var addresses: [Address] = []
-    var isStopping = false
-  }
-
   /// The label of an address's event loop.
   package static let label = "http.server"
 
   private let configuration: HTTPServerConfiguration
-  private let state = Mutex(State())
+  private let addresses = Mutex<[Address]>([])
 
   package init(_ configuration: HTTPServerConfiguration) {
     self.configuration = configuration
@@ -57,7 +52,7 @@ package final class HTTPServer: Sendable {
         register: register),
       on: loop)
     register.onEviction { [weak self, id = ObjectIdentifier(loop)] eviction in
-      let address = self?.state.withLock { $0.addresses.first { ObjectIdentifier($0.loop) == id } }
+      let address = self?.addresses.withLock { $0.first { ObjectIdentifier($0.loop) == id } }
       address?.connections.execute { $0.evict(eviction.id) }
     }
     let acceptor = LoopConfined(
@@ -65,12 +60,12 @@ package final class HTTPServer: Sendable {
         listener: socket, tls: tls, loop: loop, loops: [connections], register: register,
         onOutOfDescriptors: configuration.onOutOfDescriptors),
       on: loop)
-    state.withLock { $0.addresses.append(Address(loop: loop, acceptor: acceptor, connections: connections)) }
+    addresses.withLock { $0.append(Address(loop: loop, acceptor: acceptor, connections: connections)) }
   }
 
   /// Serves the clients of all addresses from now on. Must be called once, and on no event loop.
   package func begin() throws(RPCServerError) {
-    for address in state.withLock({ $0.addresses }) {
+    for address in addresses.withLock({ $0 }) {
       guard address.loop.sync({ address.acceptor.value.start() }) else {
         throw RPCServerError(reason: "the kernel cannot watch another listening socket")
       }
@@ -92,9 +87,9 @@ package final class HTTPServer: Sendable {
   }
 
   private func takeAddresses() -> [Address] {
-    state.withLock { state in
-      defer { state.addresses = [] }
-      return state.addresses
+    addresses.withLock { addresses in
+      defer { addresses = [] }
+      return addresses
     }
   }
 }

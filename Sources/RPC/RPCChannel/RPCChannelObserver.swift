@@ -22,8 +22,6 @@ struct ObservedMethod: Sendable {
     (self.path, observer) = (path, core.configuration.observer)
   }
 
-  var isWanted: Bool { observer != nil }
-
   /// `nil`: nothing is measured.
   func began() -> MonotonicTime? { observer.map { _ in .now() } }
 

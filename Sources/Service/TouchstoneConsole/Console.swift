@@ -1,10 +1,7 @@
 // The console: what operators see of the service in a browser, and what they do there. Every page is made here. The
 // browser runs a script for passkeys alone.
 
-internal import DispatchHTTP
-internal import DispatchRPC
 internal import Synchronization
-internal import TouchstoneCrypto
 package import TouchstonePolicy
 package import TouchstoneService
 
@@ -31,22 +28,6 @@ package enum SignInRule: String, CaseIterable, Sendable {
   case passkey
 }
 
-/// The identity provider, and how the console calls it.
-package struct ConsoleOpenID: Sendable {
-  let settings: OpenIDSettings
-  let executor: any SecretExecutor
-  let noteFailure: @Sendable (String) -> Void
-
-  /// - Parameters:
-  ///   - executor: its threads wait for the provider.
-  ///   - noteFailure: logs why a sign-in failed.
-  package init(
-    _ settings: OpenIDSettings, executor: any SecretExecutor, noteFailure: @escaping @Sendable (String) -> Void
-  ) {
-    (self.settings, self.executor, self.noteFailure) = (settings, executor, noteFailure)
-  }
-}
-
 /// The console of one process. Its locks are its own; sessions hold on every replica.
 package final class Console: Sendable {
   struct State {
@@ -63,7 +44,6 @@ package final class Console: Sendable {
   /// `nil`: browsers reach the console by the address that it serves.
   let url: ConsoleURL?
   let signInRule: SignInRule
-  /// `nil`: all operators are the configuration's.
   let provider: OpenIDProvider?
   let passwords: PasswordChecks
   let state: Mutex<State>
@@ -73,11 +53,12 @@ package final class Console: Sendable {
   /// - Parameters:
   ///   - eventLoop: an index of the service's event loops, which no other calls use.
   ///   - url: the console's in browsers, if a proxy gives it another one.
+  ///   - provider: the identity provider; `nil`: all operators are the configuration's.
   ///   - secrets: verifies passwords, and nothing else.
   ///   - health: reads the state of this process and its store.
   package init(
     _ settings: ConsoleSettings, service: TouchstoneService, eventLoop: Int, browsers: BrowserProofs, url: ConsoleURL?,
-    signInRule: SignInRule, openID: ConsoleOpenID? = nil, secrets: any SecretExecutor,
+    signInRule: SignInRule, provider: OpenIDProvider?, secrets: any SecretExecutor,
     clock: @escaping ServiceEnvironment.Clock,
     health: @escaping @Sendable () async -> ConsoleHealth
   ) {
@@ -87,7 +68,7 @@ package final class Console: Sendable {
     self.browsers = browsers
     self.url = url
     self.signInRule = signInRule
-    provider = openID.map(OpenIDProvider.init)
+    self.provider = provider
     passwords = PasswordChecks(executor: secrets)
     state = Mutex(
       State(

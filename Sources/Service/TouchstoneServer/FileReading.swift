@@ -3,7 +3,6 @@
 internal import FilePermissions
 internal import Glibc
 internal import TouchstonePolicy
-internal import TouchstoneStore
 
 package struct FileError: Error {
   /// Follows the file's name: "cannot be read: No such file or directory".

@@ -1,6 +1,5 @@
 // The store for one machine: SQLite in a data directory.
 
-internal import Dispatch
 internal import Glibc
 internal import Synchronization
 public import TouchstonePolicy

@@ -122,16 +122,6 @@ class Caller:
             **(authority or {"primary": primary_login()}),
         )
 
-    def remove_secret(self, profile_id, kind, **authority):
-        return self.secrets.RemoveSecret(
-            secrets_pb2.RemoveSecretRequest(
-                application_id=self.application_id,
-                profile_id=profile_id,
-                kind=kind,
-                **(authority or {"primary": primary_login()}),
-            )
-        )
-
     def get_settings(self, profile_id):
         return self.secrets.GetUnlockSettings(
             secrets_pb2.GetUnlockSettingsRequest(application_id=self.application_id, profile_id=profile_id)
@@ -359,12 +349,6 @@ def new_profile_id():
 def seconds_from_now(seconds):
     moment = time.time() + seconds
     return Timestamp(seconds=int(moment), nanos=int(moment % 1 * 1e9))
-
-
-def wait_until(timestamp):
-    """Returns when the moment has passed by this machine's clock, which is the service's too."""
-    while (left := timestamp.seconds + timestamp.nanos / 1e9 - time.time()) >= 0:
-        time.sleep(left + 0.001)
 
 
 def all_at_once(method, requests):

@@ -4,7 +4,6 @@ import contextlib
 import http.client
 import socket
 import ssl
-import time
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -57,20 +56,3 @@ def read_to_end(connection):
         while piece := connection.recv(65536):
             received += piece
     return received
-
-
-def seconds_to_end(connection, drip=None):
-    """How long the service keeps a connection, on which a byte is sent every fifth of a second, if there are any."""
-    start = time.monotonic()
-    connection.settimeout(0.2)
-    while time.monotonic() < start + PATIENCE_SECONDS:
-        try:
-            if drip is not None:
-                connection.sendall(drip)
-            if not connection.recv(65536):
-                break
-        except TimeoutError:
-            continue
-        except ConnectionError:
-            break
-    return time.monotonic() - start

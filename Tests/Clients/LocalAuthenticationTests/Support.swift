@@ -1,6 +1,5 @@
 // Phones that the tests share.
 
-import LocalAuthentication
 import SimulatedPhone
 
 extension SimulatedPhone {

@@ -1,7 +1,5 @@
 import Dispatch
-import DispatchPool
 import DispatchRPC
-import RPCChannel
 import RPCLoopback
 import TestSupport
 import Testing

@@ -1,8 +1,6 @@
 import CoreMetrics
-import DispatchRPC
 import Synchronization
 import RPCLoopback
-import TestSupport
 import Testing
 
 @testable import TouchstoneClient

@@ -1,5 +1,4 @@
 import DispatchRPC
-import RPCLoopback
 import TouchstoneCodec
 
 @testable import TouchstoneClient

@@ -2,8 +2,6 @@
 
 import TestSupport
 
-@testable import DispatchRPC
-
 /// Writes frames one after the other. Each is a kind, which is the frame's type where HTTP/2 has it, and what the kind
 /// asks for.
 struct Dialogue {

@@ -5,7 +5,6 @@
 //
 // Exits with 0 where the case passes, otherwise with 1 and the reason on stderr.
 
-import DispatchRPC
 import InteropSupport
 
 @main

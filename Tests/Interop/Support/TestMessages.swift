@@ -10,7 +10,6 @@ public struct BoolValue: WireMessage {
   public var value = false
 
   public init() {}
-  public init(_ value: Bool) { self.value = value }
 
   public static var fields: [WireField<Self>] { [.bool(1, \.value)] }
 }

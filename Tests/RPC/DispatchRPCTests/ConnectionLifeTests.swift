@@ -1,8 +1,6 @@
 // How connections begin and end: connecting, keepalive, the orderly stop.
 
-import Dispatch
 import Glibc
-import Synchronization
 import RPCLoopback
 import TestSupport
 import Testing

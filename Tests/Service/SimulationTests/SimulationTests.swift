@@ -1,5 +1,4 @@
 import FoundationEssentials
-import StoreConformance
 import TestSupport
 import Testing
 

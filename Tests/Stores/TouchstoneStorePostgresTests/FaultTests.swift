@@ -2,7 +2,6 @@ import DispatchPool
 import TestSupport
 import StoreConformance
 import Testing
-import TouchstonePolicy
 import TouchstoneStore
 
 @testable import TouchstoneStorePostgres

@@ -1,7 +1,5 @@
-import TestSupport
 import StoreConformance
 import Testing
-import TouchstoneStore
 
 @testable import TouchstoneStorePostgres
 

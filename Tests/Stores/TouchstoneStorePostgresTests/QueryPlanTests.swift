@@ -1,5 +1,4 @@
 import TestSupport
-import StoreConformance
 import Testing
 import TouchstoneStore
 

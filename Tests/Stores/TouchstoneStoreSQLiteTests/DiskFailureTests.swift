@@ -1,7 +1,6 @@
 import StoreConformance
 import TestSupport
 import Testing
-import TouchstonePolicy
 import TouchstoneStore
 
 @testable import TouchstoneStoreSQLite

@@ -3,7 +3,6 @@ import Glibc
 import StoreConformance
 import TestSupport
 import Testing
-import TouchstonePolicy
 import TouchstoneStore
 
 @testable import TouchstoneStoreSQLite

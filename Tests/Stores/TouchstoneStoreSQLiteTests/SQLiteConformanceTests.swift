@@ -1,7 +1,6 @@
 import StoreConformance
 import TestSupport
 import Testing
-import TouchstoneStore
 import TouchstoneStoreSQLite
 
 /// SQLite does all that every store must do.

@@ -11,12 +11,6 @@ public struct CodecInput: Sendable {
     message = Array(bytes.dropFirst(2))
   }
 
-  /// Chooses the type.
-  public static func prefix(of type: AnyMessageType) -> [UInt8] {
-    let place = place(of: type)
-    return [UInt8(place >> 8), UInt8(truncatingIfNeeded: place)]
-  }
-
   private static let ring = AnyMessageType.all.map { (place: place(of: $0), type: $0) }.sorted { $0.place < $1.place }
 
   /// FNV-1a, folded.

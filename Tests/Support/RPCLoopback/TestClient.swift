@@ -67,11 +67,6 @@ public final class TestClient: Sendable {
     }
   }
 
-  /// Waits until all work that was queued for the connection before is done.
-  public func onLoop() async {
-    await withCheckedContinuation { done in loop.execute { done.resume() } }
-  }
-
   /// Makes a call whose answer must be its request.
   public func expectEcho(
     _ message: [UInt8], by method: String = "Echo", sourceLocation: SourceLocation = #_sourceLocation

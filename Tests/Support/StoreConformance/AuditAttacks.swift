@@ -3,7 +3,6 @@
 internal import Encodings
 internal import Synchronization
 public import Testing
-internal import TouchstonePolicy
 public import TouchstoneStore
 
 /// A store's database, as an attacker has it: beside the store, by SQL that every store's database understands.

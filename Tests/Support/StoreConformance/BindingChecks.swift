@@ -1,7 +1,6 @@
 // The invariants over several bindings, and how they are listed.
 
 internal import Testing
-internal import TouchstonePolicy
 internal import TouchstoneStore
 
 extension StoreConformance {

@@ -1,7 +1,6 @@
 // Erasing a profile: all of it goes, nothing else does, and the chain still verifies.
 
 internal import Testing
-internal import TouchstonePolicy
 internal import TouchstoneStore
 
 extension StoreConformance {

@@ -1,7 +1,6 @@
 // Archived events leave the log: at its beginning alone, and only as they were archived.
 
 internal import Testing
-internal import TouchstonePolicy
 internal import TouchstoneStore
 
 extension StoreConformance {

@@ -1,6 +1,5 @@
 // Removed content of the log has a signed account.
 
-internal import TouchstonePolicy
 public import TouchstoneStore
 internal import Testing
 

@@ -7,7 +7,6 @@
 
 internal import Glibc
 internal import StoreConformance
-internal import TouchstoneStore
 internal import TouchstoneStorePostgres
 
 let arguments = CommandLine.arguments

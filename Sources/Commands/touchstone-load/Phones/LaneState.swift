@@ -1,6 +1,5 @@
 // Shared by the calls of one lane: phones that one call uses at a time, the latest login's token, the service's keys.
 
-internal import LoadModel
 internal import LoadScenarios
 internal import MonotonicClock
 internal import TouchstoneClient

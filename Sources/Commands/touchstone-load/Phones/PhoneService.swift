@@ -1,8 +1,6 @@
 // Touchstone as its phones load it.
 
-internal import LoadModel
 internal import LoadScenarios
-internal import RPCChannel
 internal import ServiceDestination
 internal import TouchstoneClient
 

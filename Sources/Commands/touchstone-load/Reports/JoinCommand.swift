@@ -32,11 +32,28 @@ struct JoinCommand: ParsableCommand {
 
   private func joined() throws(LoadError) -> LoadReport {
     var reports: [LoadReport] = []
-    for file in files { reports += try ReportFile.reports(file) }
+    for file in files { reports += try Self.reports(file) }
     do throws(JoinError) {
       return try LoadReport(joining: reports)
     } catch {
       throw .usage(error.description)
     }
+  }
+
+  /// Reads the reports of a file, which has at least one.
+  private static func reports(_ path: String) throws(LoadError) -> [LoadReport] {
+    guard let text = TextFile.read(path) else { throw .unreadable(path) }
+    let reports: [LoadReport]
+    do {
+      reports = try LoadReport.reports(fromJSON: text)
+    } catch {
+      throw .usage("\(path) is no report of touchstone-load: \(error)")
+    }
+    guard !reports.isEmpty else { throw .usage("\(path) has no report") }
+    if let other = reports.first(where: { $0.schemaVersion != LoadReport.currentSchema }) {
+      throw .usage(
+        "\(path) has schema version \(other.schemaVersion), and this program reads \(LoadReport.currentSchema)")
+    }
+    return reports
   }
 }

@@ -4,7 +4,7 @@ internal import TouchstoneCodec
 
 extension OpenEnum {
   /// - Parameter words: of the known values, from 1 on.
-  fileprivate func word(_ words: String...) -> String {
+  func word(_ words: String...) -> String {
     switch rawValue {
     case 0: "-"
     case 1...Int32(words.count): words[Int(rawValue) - 1]

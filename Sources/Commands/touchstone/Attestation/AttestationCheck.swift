@@ -6,7 +6,6 @@ internal import Encodings
 internal import FoundationEssentials
 internal import TerminalText
 internal import TouchstoneAttestation
-internal import TouchstoneCrypto
 internal import TouchstoneServer
 internal import TouchstoneService
 

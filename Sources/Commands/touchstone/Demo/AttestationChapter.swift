@@ -17,10 +17,8 @@ extension DemoStory {
   static var appAttestRootPEM: String { apple.rootPEM }
 
   func bankWantsProof() async throws(WrongAnswer) {
-    let rooted = DemoStory(
-      self, on: DemoPhone(application: Self.bank, deviceID: "b91e6d02-8f4a-47c3-9d5b-30a7c84ef216"))
-    let genuine = DemoStory(
-      self, on: DemoPhone(application: Self.bank, deviceID: "4d70f3b8-2c96-4e1d-b7a5-91f86e0cd35a"))
+    let rooted = on(DemoPhone(application: Self.bank, deviceID: "b91e6d02-8f4a-47c3-9d5b-30a7c84ef216"))
+    let genuine = on(DemoPhone(application: Self.bank, deviceID: "4d70f3b8-2c96-4e1d-b7a5-91f86e0cd35a"))
     let bare = try await rooted.bindSoftwareKey()
     let (keys, app) = try await genuine.bindVouchedKeys()
     try await rooted.replayAttestation(of: app, bare)

@@ -2,7 +2,6 @@
 
 internal import SimulatedPhone
 internal import TouchstoneClient
-internal import TouchstoneServer
 internal import TouchstoneStore
 internal import TouchstoneStoreSQLite
 

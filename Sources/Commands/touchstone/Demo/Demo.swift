@@ -5,7 +5,6 @@ internal import CommandProgram
 internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
-internal import Logging
 internal import SimulatedPhone
 internal import TouchstoneAttestation
 internal import TouchstoneClient

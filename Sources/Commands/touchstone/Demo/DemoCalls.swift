@@ -122,16 +122,7 @@ extension V1.Factor {
 
 extension V1.Outcome {
   fileprivate var name: String {
-    switch self {
-    case .succeeded: "SUCCEEDED"
-    case .tryAgain: "TRY_AGAIN"
-    case .failed: "FAILED"
-    case .canceled: "CANCELED"
-    case .fallback: "FALLBACK"
-    case .lockedOut: "LOCKED_OUT"
-    case .factorRequired: "FACTOR_REQUIRED"
-    case .invalidContext: "INVALID_CONTEXT"
-    default: "\(rawValue)"
-    }
+    word(
+      "SUCCEEDED", "TRY_AGAIN", "FAILED", "CANCELED", "FALLBACK", "LOCKED_OUT", "FACTOR_REQUIRED", "INVALID_CONTEXT")
   }
 }

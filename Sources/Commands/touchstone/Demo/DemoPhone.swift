@@ -1,7 +1,5 @@
 internal import SimulatedPhone
 internal import TouchstoneClient
-internal import TouchstonePolicy
-internal import TouchstoneServer
 
 /// A phone with one app on it, which turns the person's actions into requests.
 struct DemoPhone {

@@ -11,7 +11,7 @@ struct DemoStory {
   let clock: DemoClock
   /// The service's data directory.
   let dataDirectory: String
-  let phone: DemoPhone
+  private(set) var phone = DemoPhone(application: Self.shop, deviceID: "0a6f6a5e-7c1d-4a52-9f0b-2f4d8f1c3b77")
   /// The one on the phone, and of all calls.
   var application: String { phone.application }
   let profile = "ada"
@@ -20,24 +20,14 @@ struct DemoStory {
   /// An L on the 3 × 3 grid.
   let gesture: [UInt32] = [0, 3, 6, 7, 8]
 
-  init(client: TouchstoneClient, narrator: Narrator, clock: DemoClock, dataDirectory: String) {
-    self.client = client
-    self.narrator = narrator
-    self.clock = clock
-    self.dataDirectory = dataDirectory
-    phone = DemoPhone(application: Self.shop, deviceID: "0a6f6a5e-7c1d-4a52-9f0b-2f4d8f1c3b77")
-  }
+  static let shop = "shop"
 
   /// The same with another phone, and with the application that is on it.
-  init(_ story: DemoStory, on phone: DemoPhone) {
-    client = story.client
-    narrator = story.narrator
-    clock = story.clock
-    dataDirectory = story.dataDirectory
-    self.phone = phone
+  func on(_ phone: DemoPhone) -> DemoStory {
+    var story = self
+    story.phone = phone
+    return story
   }
-
-  static let shop = "shop"
 
   func tell() async throws(WrongAnswer) {
     let keys = try await bind()

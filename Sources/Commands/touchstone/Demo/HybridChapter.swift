@@ -6,8 +6,7 @@ internal import TouchstoneClient
 extension DemoStory {
   func hybridKeyLogsIn() async throws(WrongAnswer) {
     narrator.title("Her tablet has a hybrid key. Both signatures log her in, and the one on P-256 never does alone.")
-    let tablet = DemoStory(
-      self, on: DemoPhone(application: application, deviceID: "c2d9a7f4-51be-4f06-8a3d-6e0b9f17d842"))
+    let tablet = on(DemoPhone(application: application, deviceID: "c2d9a7f4-51be-4f06-8a3d-6e0b9f17d842"))
     try await tablet.logInByBothHalves(of: HybridKey())
   }
 

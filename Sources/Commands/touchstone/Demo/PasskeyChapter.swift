@@ -3,7 +3,6 @@
 internal import Encodings
 internal import FoundationEssentials
 internal import SimulatedPhone
-internal import TouchstoneAttestation
 internal import TouchstoneClient
 
 extension DemoStory {

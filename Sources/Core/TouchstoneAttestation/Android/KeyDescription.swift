@@ -1,3 +1,5 @@
+internal import Encodings
+
 /// The description of a key by Android's keystore, in an extension of the key's certificate (Android, "Key attestation
 /// extension data schema").
 package struct KeyDescription: Sendable {
@@ -177,14 +179,6 @@ package struct AttestedApplication: Sendable, Hashable {
 
   /// Android's are ASCII, and of this length at most.
   private static func isName(_ bytes: [UInt8]) -> Bool {
-    1...255 ~= bytes.count
-      && bytes.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."):
-          true
-        default: false
-        }
-      }
+    1...255 ~= bytes.count && bytes.allSatisfy { $0.isASCIILetterOrDigit || "_.".utf8.contains($0) }
   }
 }

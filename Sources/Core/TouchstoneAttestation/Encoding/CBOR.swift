@@ -50,7 +50,6 @@ package struct CBORMap: Sendable, Hashable {
   package subscript(_ name: String) -> CBOR? { members[.text(name)] }
   package subscript(_ label: Int) -> CBOR? { members[CBOR(label)] }
   package var isEmpty: Bool { members.isEmpty }
-  package var count: Int { members.count }
 
   /// False: the key is there already.
   mutating func add(_ key: CBOR, _ value: CBOR) -> Bool {

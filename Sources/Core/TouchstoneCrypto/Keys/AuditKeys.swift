@@ -78,8 +78,6 @@ public struct AuditVerifier: Sendable {
     return P256PublicKey(key)
   }
 
-  public var count: Int { keys.count }
-
   /// - Parameter keyID: its RFC 7638 thumbprint.
   public func check(_ signature: [UInt8], by keyID: String, of message: [UInt8]) -> Finding {
     guard let key = keys[keyID] else { return .unknownKey }

@@ -8,13 +8,6 @@ struct KeyMaterial: Sendable {
 
   static let pepperName = "pepper"
 
-  /// Makes a first set.
-  static func random() -> KeyMaterial {
-    let first = KeyKind.allCases.map { (KeyFileName(kind: $0, number: 1), newKey(of: $0)) }
-    return KeyMaterial(
-      pepper: SecretBytes(randomBytes(Pepper.byteCount)), keys: Dictionary(uniqueKeysWithValues: first))
-  }
-
   /// The bytes of its file.
   static func newKey(of kind: KeyKind) -> SecretBytes {
     switch kind {

@@ -12,6 +12,9 @@ public struct PasswordHash: Sendable, CustomStringConvertible, CustomReflectable
   private static let saltBytes = 8...64
   private static let tagBytes = 16...64
 
+  /// Four words, or random characters: guesses are slow, and there are five before a lock.
+  public static let passwordBytes = 12...128
+
   /// For new hashes: some 100 ms. Operators sign in seldom, and their passwords open more than one account.
   public static let standard = PasswordHasher.Parameters(memoryKibibytes: 64 << 10, passes: 3, lanes: 1)!
 
@@ -40,12 +43,6 @@ public struct PasswordHash: Sendable, CustomStringConvertible, CustomReflectable
   public func isRight(_ password: SecretBytes) throws(CryptoError) -> Bool {
     let tag = try Self.tag(of: password, parameters, salt: salt, count: tag.value.count)
     return tag.withUnsafeBytes { tag in self.tag.value.withUnsafeBytes { areEqualInConstantTime(tag, $0) } }
-  }
-
-  /// Whether it is the same text: the same password with another salt is another one.
-  public func isSame(as other: PasswordHash) -> Bool {
-    parameters == other.parameters && salt == other.salt
-      && tag.value.withUnsafeBytes { tag in other.tag.value.withUnsafeBytes { areEqualInConstantTime(tag, $0) } }
   }
 
   /// A digest that only the same text has. It lets its reader guess at the password, as the text does.

@@ -1,5 +1,3 @@
-import Crypto
-
 /// A well-formed signature: its numbers are in the ranges that vector arithmetic is defined for.
 package struct SignatureLane: Sendable {
   package let publicKey: P256PublicKey

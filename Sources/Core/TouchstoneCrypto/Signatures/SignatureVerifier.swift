@@ -7,8 +7,6 @@ public struct SignatureCheck: Sendable {
   /// the signature's bytes (R33).
   public var signature: [UInt8]
   /// Whether the signature is `r ‖ s`, and not DER.
-  public var isRaw: Bool { Self.isRaw(signature) }
-
   public static func isRaw(_ signature: [UInt8]) -> Bool { signature.count == P256Signature.rawByteCount }
   /// The signed bytes; they are hashed here.
   public var message: [UInt8]

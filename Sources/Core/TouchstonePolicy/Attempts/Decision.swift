@@ -53,13 +53,6 @@ public struct Preflight: Sendable, Hashable {
   public var factors: [Factor]
   /// Attempts left before the device locks.
   public var biometryAttemptsLeft: UInt32
-
-  public init(denial: Denial?, domainState: DomainStateVerdict?, factors: [Factor], biometryAttemptsLeft: UInt32) {
-    self.denial = denial
-    self.domainState = domainState
-    self.factors = factors
-    self.biometryAttemptsLeft = biometryAttemptsLeft
-  }
 }
 
 /// The outcome of one attempt.

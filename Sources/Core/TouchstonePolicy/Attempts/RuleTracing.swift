@@ -11,12 +11,6 @@ public struct RuleTrace: Sendable, Hashable {
   public var passed: Bool
   /// For people: the compared values. Never a secret, nor a domain state.
   public var detail: String
-
-  public init(rule: String, passed: Bool, detail: String) {
-    self.rule = rule
-    self.passed = passed
-    self.detail = detail
-  }
 }
 
 /// Receives the results of rules while they decide.

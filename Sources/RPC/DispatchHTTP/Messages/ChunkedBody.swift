@@ -1,3 +1,5 @@
+internal import Encodings
+
 /// A body whose length is not known before it ends (RFC 9112 §7.1). Pure.
 ///
 /// Strict: a size has one to eight hexadecimal digits, lines end with CR LF, and there are neither extensions nor
@@ -46,11 +48,8 @@ struct ChunkedBody {
     guard line.last == 0x0D, !line.dropLast().isEmpty else { return nil }
     var size = 0
     for byte in line.dropLast() {
-      switch byte {
-      case 0x30...0x39: size = size << 4 | Int(byte - 0x30)
-      case 0x41...0x46, 0x61...0x66: size = size << 4 | Int((byte | 0x20) - 0x57)
-      default: return nil
-      }
+      guard let digit = byte.hexadecimalValue else { return nil }
+      size = size << 4 | Int(digit)
     }
     return size
   }

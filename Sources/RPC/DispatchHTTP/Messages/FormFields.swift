@@ -10,9 +10,6 @@ package struct FormFields: Sendable {
   /// In their order.
   private(set) var fields: [(name: String, value: String)] = []
 
-  /// A form without fields.
-  package init() {}
-
   /// Returns `nil` for what two readers could understand differently: a name that appears twice, a "%" without two
   /// digits, bytes that are not UTF-8; and for too many fields.
   package init?(parsing bytes: some Collection<UInt8>) {
@@ -41,21 +38,14 @@ package struct FormFields: Sendable {
       switch byte {
       case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
       case UInt8(ascii: "%"):
-        guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else { return nil }
+        guard let high = rest.popFirst()?.hexadecimalValue, let low = rest.popFirst()?.hexadecimalValue else {
+          return nil
+        }
         bytes.append(high << 4 | low)
       default: bytes.append(byte)
       }
     }
     return String(validating: bytes, as: UTF8.self)
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    default: nil
-    }
   }
 }
 
@@ -64,11 +54,9 @@ extension FormFields {
   package static func encode(_ text: String) -> String {
     var encoded: [UInt8] = []
     for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+      if byte.isASCIILetterOrDigit || "-._".utf8.contains(byte) {
         encoded.append(byte)
-      default:
+      } else {
         let digits = Array("0123456789ABCDEF".utf8)
         encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
       }

@@ -59,14 +59,7 @@ package struct HTTPAuthority: Hashable, Sendable {
   }
 
   /// A registered name or an IPv4 address: letters, digits, and the few other characters that names have in practice.
-  private static func isOfName(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-      UInt8(ascii: "%"):
-      true
-    default: false
-    }
-  }
+  private static func isOfName(_ byte: UInt8) -> Bool { byte.isASCIILetterOrDigit || "-._%".utf8.contains(byte) }
 
   private static func isIPv6(_ text: some StringProtocol) -> Bool {
     var address = in6_addr()

@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 
 /// One HTTP/2 connection to a gRPC server, with TLS or without (h2c, prior knowledge), with many calls at once. Events
 /// and completions run on its loop. It connects once: a new attempt is a new connection, and when to make one is the

@@ -11,7 +11,6 @@ struct HTTP2FrameType: RawRepresentable, Hashable, Sendable {
   static let resetStream = HTTP2FrameType(rawValue: 0x3)
   static let settings = HTTP2FrameType(rawValue: 0x4)
   static let ping = HTTP2FrameType(rawValue: 0x6)
-  static let goaway = HTTP2FrameType(rawValue: 0x7)
   static let windowUpdate = HTTP2FrameType(rawValue: 0x8)
   static let continuation = HTTP2FrameType(rawValue: 0x9)
 

@@ -1,3 +1,5 @@
+internal import Encodings
+
 /// The percent-encoding of `grpc-message` (PROTOCOL-HTTP2.md, "Status-Message").
 enum PercentEncoding {
   /// The limit of the message's UTF-8 before it is encoded. The message shares its header block with the status, which
@@ -26,7 +28,7 @@ enum PercentEncoding {
     var index = 0
     while index < bytes.count {
       if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count,
-        let high = hexValue(bytes[index + 1]), let low = hexValue(bytes[index + 2])
+        let high = bytes[index + 1].hexadecimalValue, let low = bytes[index + 2].hexadecimalValue
       {
         output.append(high << 4 | low)
         index += 3
@@ -51,14 +53,5 @@ enum PercentEncoding {
 
   private static func hexDigit(_ value: UInt8) -> UInt8 {
     value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
-  }
-
-  private static func hexValue(_ character: UInt8) -> UInt8? {
-    switch character {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
-    default: nil
-    }
   }
 }

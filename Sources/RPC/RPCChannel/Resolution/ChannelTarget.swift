@@ -1,5 +1,3 @@
-internal import DispatchRPC
-
 struct TargetError: Error, Equatable {
   let reason: String
 }

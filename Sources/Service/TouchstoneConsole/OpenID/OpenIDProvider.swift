@@ -6,10 +6,10 @@ internal import Encodings
 internal import Synchronization
 internal import TouchstoneAttestation
 internal import TouchstoneCrypto
-internal import TouchstoneService
+package import TouchstoneService
 
 /// The provider as this process knows it. Calls block threads of the executor, which nothing else uses.
-final class OpenIDProvider: Sendable {
+package final class OpenIDProvider: Sendable {
   struct Failure: Error {
     /// For the log.
     var reason: String
@@ -41,8 +41,11 @@ final class OpenIDProvider: Sendable {
   private let executor: any SecretExecutor
   private let state = Mutex(State())
 
-  init(_ openID: ConsoleOpenID) {
-    (settings, executor, noteFailure) = (openID.settings, openID.executor, openID.noteFailure)
+  /// - Parameter executor: its threads wait for the provider.
+  package init(
+    _ settings: OpenIDSettings, executor: any SecretExecutor, noteFailure: @escaping @Sendable (String) -> Void
+  ) {
+    (self.settings, self.executor, self.noteFailure) = (settings, executor, noteFailure)
   }
 
   // MARK: What it publishes

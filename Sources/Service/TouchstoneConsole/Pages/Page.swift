@@ -1,6 +1,5 @@
 // The frame of every page: head, menu, sign-out, language and time offset. Pure.
 
-internal import DispatchHTTP
 internal import TouchstonePolicy
 
 /// The reader of a page.

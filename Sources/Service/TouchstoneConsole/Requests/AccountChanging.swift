@@ -46,9 +46,6 @@ extension Console {
 
   // MARK: Password
 
-  /// As `touchstone operators hash` takes them.
-  private static let passwordBytes = 12...128
-
   /// Ends all sessions but this one. A thief of the session does not know the present password, which counts as a
   /// guess.
   func changePassword(_ visit: Visit) async -> HTTPResponse {
@@ -57,7 +54,7 @@ extension Console {
     guard let configured = account.password else { return malformed(visit.request) }
     guard isFresh(visit) else { return await self.account(visit, .signInAgain, .forbidden) }
     let new = visit.field(Field.newPassword)
-    guard Self.passwordBytes.contains(new.utf8.count) else { return await self.account(visit, .passwordLength) }
+    guard PasswordHash.passwordBytes.contains(new.utf8.count) else { return await self.account(visit, .passwordLength) }
     guard new.utf8.elementsEqual(visit.field(Field.repeated).utf8) else {
       return await self.account(visit, .passwordsDiffer)
     }

@@ -2,7 +2,6 @@
 
 internal import DispatchHTTP
 internal import DispatchRPC
-internal import Synchronization
 internal import TouchstoneCodec
 
 extension Console {
@@ -26,7 +25,11 @@ extension Console {
   /// The form that asks for the reason.
   func confirmation(_ visit: Visit) async -> HTTPResponse {
     guard let order = order(visit) else { return malformed(visit.request) }
-    guard visit.operator.mayCall(order.action.method) else { return roleRefusal(visit, order) }
+    guard visit.operator.mayCall(order.action.method) else {
+      let page = Page.message(
+        visit.reader, .refused, [visit.reader(.notGranted)], back: (.backToProfile, order.profilePath))
+      return visit.page(page, .forbidden)
+    }
     do throws(CallFailure) {
       let profile = try await profile(of: order, visit)
       guard order.action.isDue(on: profile, target: order.target) else { return meanwhile(visit, order) }
@@ -127,11 +130,5 @@ extension Console {
     return visit.page(
       .message(reader, .meanwhile, [reader(order.action, .meanwhile), reader(.nothingChanged)], back: back),
       .conflict)
-  }
-
-  private func roleRefusal(_ visit: Visit, _ order: Order) -> HTTPResponse {
-    let reader = visit.reader
-    return visit.page(
-      .message(reader, .refused, [reader(.notGranted)], back: (.backToProfile, order.profilePath)), .forbidden)
   }
 }

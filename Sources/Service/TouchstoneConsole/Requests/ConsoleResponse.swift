@@ -38,19 +38,15 @@ enum ConsoleResponse {
 
   /// - Parameter name: under which the browser keeps it, instead of showing it.
   static func file(_ name: String, lines: [String]) -> HTTPResponse {
-    var response = file(Array(lines.map { $0 + "\r\n" }.joined().utf8), "text/plain; charset=utf-8", kept: "no-store")
+    var response = file(Array(lines.map { $0 + "\r\n" }.joined().utf8), "plain", kept: "no-store")
     response.fields.append(("Content-Disposition", "attachment; filename=\"\(name)\""))
     return response
   }
 
-  static func style(_ css: [UInt8]) -> HTTPResponse { file(css, "text/css; charset=utf-8") }
-
-  static func script(_ script: [UInt8]) -> HTTPResponse { file(script, "text/javascript; charset=utf-8") }
-
-  private static func file(_ bytes: [UInt8], _ type: String, kept: String = "no-cache") -> HTTPResponse {
+  static func file(_ bytes: [UInt8], _ type: String, kept: String = "no-cache") -> HTTPResponse {
     HTTPResponse(
       fields: protection + [
-        ("Content-Security-Policy", policy), ("Content-Type", type), ("Cache-Control", kept),
+        ("Content-Security-Policy", policy), ("Content-Type", "text/\(type); charset=utf-8"), ("Cache-Control", kept),
       ], body: bytes)
   }
 }

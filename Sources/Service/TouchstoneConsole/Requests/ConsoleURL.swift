@@ -21,7 +21,7 @@ package struct ConsoleURL: Hashable, Sendable {
   }
 
   package init?(_ text: String) {
-    guard text.utf8.count <= Self.maximumBytes, let separator = text.range(of: "://"),
+    guard text.utf8.count <= Self.maximumBytes, let separator = text.firstRange(of: "://"),
       let scheme = HTTPAuthority.Scheme(rawValue: String(text[..<separator.lowerBound]))
     else {
       return nil
@@ -49,17 +49,5 @@ package struct ConsoleURL: Hashable, Sendable {
       !segment.isEmpty && segment != "." && segment != ".."
         && segment.utf8.allSatisfy { $0.isASCIILetterOrDigit || "-._~".utf8.contains($0) }
     }
-  }
-}
-
-extension String {
-  /// The first occurrence, without Foundation.
-  fileprivate func range(of text: String) -> Range<String.Index>? {
-    var start = startIndex
-    while start < endIndex {
-      if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
-      start = index(after: start)
-    }
-    return nil
   }
 }

@@ -67,10 +67,10 @@ extension Console {
   }
 
   private func addSignIn(to router: inout HTTPRouter) {
-    add("GET", ConsolePath.style, &router) { _ in ConsoleResponse.style(PackageResources.console_css) }
+    add("GET", ConsolePath.style, &router) { _ in ConsoleResponse.file(PackageResources.console_css, "css") }
     add("GET", ConsolePath.language, &router) { [self] in setLanguage($0) }
     add("GET", ConsolePath.offset, &router) { [self] in setOffset($0) }
-    add("GET", ConsolePath.script, &router) { _ in ConsoleResponse.script(PackageResources.passkey_js) }
+    add("GET", ConsolePath.script, &router) { _ in ConsoleResponse.file(PackageResources.passkey_js, "javascript") }
     add("GET", ConsolePath.signIn, &router) { [self] in await signInPage($0) }
     add("POST", ConsolePath.signIn, &router) { [self] in await signIn($0) }
     add("GET", ConsolePath.signInOpenID, &router) { [self] in await beginOpenID($0) }
@@ -159,7 +159,7 @@ extension Console {
   ) async -> HTTPResponse {
     switch standing {
     case .stranger(let notice): return await signInInstead(of: request, notice)
-    case .unknown: return unavailable(request)
+    case .unknown: return message(request, [.storeFails], .unavailable)
     case .signedIn(let account, let session, let key, let stored):
       guard let fields = fields(request) else { return malformed(request) }
       let mayMove = !needsPasskey(account, stored) || ConsolePath.isOfAccount(request.head.path)
@@ -178,8 +178,7 @@ extension Console {
     guard state.withLock({ $0.operators != nil }) else { return .text(.notFound) }
     // Passwords and sessions must not be readable on the way.
     guard request.isEncrypted || request.client.isLocal else {
-      let reader = reader(of: request)
-      return ConsoleResponse.page(Page.message(reader, .refused, [reader(.plaintext)]), for: reader, .forbidden)
+      return message(request, [.plaintext], .forbidden)
     }
     return nil
   }
@@ -254,15 +253,17 @@ extension Console {
     return paths.first(where: ConsolePath.isPage)?.split(separator: "?", maxSplits: 1).last.map(String.init)
   }
 
-  func unavailable(_ request: HTTPRequest) -> HTTPResponse {
+  /// A refusal to a reader who may be no operator.
+  func message(
+    _ request: HTTPRequest, _ sentences: [Phrase], back: (Phrase, String)? = nil, _ status: HTTPStatus
+  ) -> HTTPResponse {
     let reader = reader(of: request)
-    return ConsoleResponse.page(Page.message(reader, .refused, [reader(.storeFails)]), for: reader, .unavailable)
+    return ConsoleResponse.page(
+      .message(reader, .refused, sentences.map { reader($0) }, back: back), for: reader, status)
   }
 
   func malformed(_ request: HTTPRequest) -> HTTPResponse {
-    let reader = reader(of: request)
-    let page = Page.message(reader, .refused, [reader(.malformedRequest)], back: (.backToSearch, ConsolePath.home))
-    return ConsoleResponse.page(page, for: reader, .badRequest)
+    message(request, [.malformedRequest], back: (.backToSearch, ConsolePath.home), .badRequest)
   }
 
   func isOwn(_ request: HTTPRequest) -> Bool {
@@ -274,10 +275,9 @@ extension Console {
     var caller: IdentifiedCaller?
     if case .signedIn(let account, _, _, _) = standing { caller = account.caller }
     service.refuseOperator(.operatorRequestForged, caller, by: peer(of: request))
-    let reader = reader(of: request)
-    let sentences = [reader(.forgedForm)] + (isOwn(request) ? [] : [reader(.hostRemedy)])
-    let page = Page.message(reader, .refused, sentences, back: (.backToSearch, ConsolePath.home))
-    return ConsoleResponse.page(page, for: reader, .forbidden)
+    return message(
+      request, isOwn(request) ? [.forgedForm] : [.forgedForm, .hostRemedy], back: (.backToSearch, ConsolePath.home),
+      .forbidden)
   }
 
   private func setLanguage(_ request: HTTPRequest) -> HTTPResponse {

@@ -8,25 +8,6 @@ internal import TouchstoneCrypto
 internal import TouchstoneService
 
 extension Console {
-  /// A sign-in that was typed: the operator of that name, if there is one, and what is checked.
-  private struct Attempt: Sendable {
-    var name: String
-    var password: SecretBytes
-    var known: Operator?
-    var stored: OperatorAccount
-    var credential: Credential
-    /// After it, as a page of the console.
-    var page: String
-
-    /// The browser, if the operator signed in with it before.
-    var browser: BrowserProofs.BrowserID?
-    var address: SocketAddress
-
-    var counted: SignInGuard.Attempt {
-      SignInGuard.Attempt(name: SignInGuard.key(of: name), isKnown: known != nil, browser: browser, address: address)
-    }
-  }
-
   /// The hash in force: the operator's own, whose passwords have a pepper, or the configuration's.
   struct Credential: Sendable {
     let hash: PasswordHash
@@ -74,17 +55,20 @@ extension Console {
     let credential = Credential(known, stored, standIn: register.standIn)
     let browser = browsers.browser(
       in: ConsoleCookie.browser(in: request), of: name, credential.hash.digest, at: clock())
-    let attempt = Attempt(
-      name: name, password: SecretBytes(password.utf8), known: known, stored: stored, credential: credential,
-      page: page, browser: known == nil ? nil : browser, address: request.client)
-    if let refusal = await admit(attempt.counted, known?.name, request, to: page) { return refusal }
-    switch await verdict(on: attempt.password, by: credential, isFamiliar: attempt.browser != nil) {
-    case .right: return await accept(attempt, request)
+    let attempt = SignInGuard.Attempt(
+      name: SignInGuard.key(of: name), isKnown: known != nil, browser: known == nil ? nil : browser,
+      address: request.client)
+    if let refusal = await admit(attempt, known?.name, request, to: page) { return refusal }
+    switch await verdict(on: SecretBytes(password.utf8), by: credential, isFamiliar: attempt.browser != nil) {
+    case .right:
+      guard let known else { return await signInPage(request, to: page, .signInFailed, .forbidden) }
+      state.withLock { $0.signIns.succeeded(attempt) }
+      return await accept(known, stored, credential, request, to: page)
     case .wrong:
       service.refuseOperator(.operatorPasswordWrong, nil, claimedOperator: known?.name, by: peer(of: request))
       return await signInPage(request, to: page, .signInFailed, .forbidden)
     case .busy, .failed:
-      state.withLock { $0.signIns.withdrawn(attempt.counted, at: .now()) }
+      state.withLock { $0.signIns.withdrawn(attempt, at: .now()) }
       return await signInPage(request, to: page, .signInBusy, .unavailable)
     }
   }
@@ -118,26 +102,24 @@ extension Console {
   }
 
   /// The password was right. A record of another basis is void: it may be that of an earlier person with this name.
-  private func accept(_ attempt: Attempt, _ request: HTTPRequest) async -> HTTPResponse {
-    guard let account = attempt.known else {
-      return await signInPage(request, to: attempt.page, .signInFailed, .forbidden)
-    }
-    state.withLock { $0.signIns.succeeded(attempt.counted) }
-    var stored = attempt.stored
+  private func accept(
+    _ account: Operator, _ read: OperatorAccount, _ credential: Credential, _ request: HTTPRequest, to page: String
+  ) async -> HTTPResponse {
+    var stored = read
     if stored.basis != account.basis, signInRule != .password || !stored.basis.isEmpty {
       let reset = await service.changeOperator(
         .reset, of: account.accountID, basis: account.basis, by: account.caller, from: peer(of: request))
-      guard let reset else { return await signInPage(request, to: attempt.page, .signInNotRecorded, .unavailable) }
+      guard let reset else { return await signInPage(request, to: page, .signInNotRecorded, .unavailable) }
       stored = reset
     }
     if signInRule == .password || stored.passkeyCount == 0 {
-      return await begin(account, stored, .password, attempt.credential, to: attempt.page, request)
+      return await begin(account, stored, .password, credential, to: page, request)
     }
     guard signInRule == .passwordAndPasskey else {
       service.refuseOperator(.operatorPasskeyWrong, nil, claimedOperator: account.name, by: peer(of: request))
-      return await signInPage(request, to: attempt.page, .passkeyNeeded, .forbidden)
+      return await signInPage(request, to: page, .passkeyNeeded, .forbidden)
     }
-    return await passkeyPage(account, stored, to: attempt.page, request)
+    return await passkeyPage(account, stored, to: page, request)
   }
 
   /// The way of a sign-in, in its event.
@@ -237,7 +219,7 @@ extension Console {
     let recording = await service.record(
       .signedOut, of: visit.operator.caller, usingUp: [visit.key], by: visit.calls.peer)
     // A copy of the cookie would still open the session.
-    if case .failed = recording { return unavailable(visit.request) }
+    if case .failed = recording { return message(visit.request, [.storeFails], .unavailable) }
     return ended()
   }
 

@@ -1,10 +1,8 @@
 // Whose session a request is in: the cookie, what the store has of the session and the account, and the configuration.
 
 internal import DispatchHTTP
-internal import DispatchRPC
 internal import Encodings
 internal import Synchronization
-internal import TouchstonePolicy
 internal import TouchstoneService
 
 extension Console {

@@ -34,7 +34,7 @@ extension AttestationRequirements: ConfigurationSection {
       default: .words("tee on Android; elsewhere app if required, otherwise none"),
       "The level that a proof must reach.")
     ConfigurationKey(
-      "app_ids", .texts(ProofForms.appID), to: \.appIDs, default: .words("App Attest is refused"),
+      "app_ids", ProofForms.appIDs, to: \.appIDs, default: .words("App Attest is refused"),
       "The apps of App Attest.")
     ConfigurationKey(
       "environments", .set(of: .word, "an environment", atMost: AppAttestEnvironment.allCases.count),
@@ -122,9 +122,9 @@ extension AndroidPackage: ConfigurationSection {
 
   static var keys: [ConfigurationKey<AndroidPackage>] {
     ConfigurationKey(
-      "name", .text(ProofForms.packageName), to: \.name, isRequired: true, "The package's name.")
+      "name", ProofForms.packageName, to: \.name, isRequired: true, "The package's name.")
     ConfigurationKey(
-      "signers", .texts(ProofForms.signer), to: \.signers, isRequired: true,
+      "signers", ProofForms.signers, to: \.signers, isRequired: true,
       "The digests of its signing certificates.")
   }
 }
@@ -133,11 +133,11 @@ extension PasskeyRequirements: ConfigurationSection {
   init() { self.init(rpID: "", origins: []) }
 
   static var keys: [ConfigurationKey<PasskeyRequirements>] {
-    ConfigurationKey("rp_id", .text(ProofForms.rpID), to: \.rpID, isRequired: true, "The relying party's id.")
+    ConfigurationKey("rp_id", ProofForms.rpID, to: \.rpID, isRequired: true, "The relying party's id.")
     ConfigurationKey(
-      "origins", .texts(ProofForms.origin), to: \.origins, isRequired: true, "The origins of its web pages and apps.")
+      "origins", ProofForms.origins, to: \.origins, isRequired: true, "The origins of its web pages and apps.")
     ConfigurationKey(
-      "top_origins", .texts(ProofForms.topOrigin), to: \.topOrigins, default: .words("none"),
+      "top_origins", ProofForms.topOrigins, to: \.topOrigins, default: .words("none"),
       "The origins of other pages that may frame its pages.")
     ConfigurationKey(
       "user_verification", .word([("required", true), ("preferred", false)]), to: \.requiresUserVerification,
@@ -149,6 +149,6 @@ extension PasskeyRequirements: ConfigurationSection {
       "device_bound", .boolean, to: \.requiresDeviceBoundKeys, "Takes only keys that cannot be copied to other devices."
     )
     ConfigurationKey(
-      "aaguids", .texts(ProofForms.aaguid), to: \.aaguids, default: .words("any"), "The authenticators' models.")
+      "aaguids", ProofForms.aaguids, to: \.aaguids, default: .words("any"), "The authenticators' models.")
   }
 }

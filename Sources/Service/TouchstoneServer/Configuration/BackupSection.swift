@@ -1,7 +1,5 @@
 // `backup:` of the configuration: the backups that the running service makes.
 
-internal import TouchstonePolicy
-
 struct BackupSettings: Hashable {
   /// The time from one backup to the next.
   var interval = Duration.zero

@@ -4,7 +4,6 @@ internal import DispatchHTTP
 internal import SettingFiles
 internal import TouchstoneAttestation
 internal import TouchstoneConsole
-internal import TouchstonePolicy
 
 struct ConsoleSection: ConfigurationSection, Hashable {
   var signIn = SignInRule.password

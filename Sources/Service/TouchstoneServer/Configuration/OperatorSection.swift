@@ -3,7 +3,6 @@
 internal import SettingFiles
 internal import TouchstoneConsole
 internal import TouchstoneCrypto
-internal import TouchstonePolicy
 internal import TouchstoneService
 
 /// A mapping from an operator's name to the account.

@@ -2,7 +2,6 @@
 
 internal import DispatchRPC
 internal import FilePermissions
-internal import TouchstoneStore
 
 extension ProcessConfiguration {
   /// Reads the files that a start would read, except for the keys. Opens no store. Returns warnings, as `warnings` has

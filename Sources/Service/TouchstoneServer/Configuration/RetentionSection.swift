@@ -13,13 +13,6 @@ package struct RetentionSettings: Hashable {
   private static let secondsPerDay = 24 * 60 * 60
   package static let form = "an age such as 400d, 36h or 90m"
 
-  init() {}
-
-  init(age: Duration, archive: String) {
-    self.age = age
-    self.archive = archive
-  }
-
   /// Also takes days, unlike the times of calls.
   package static func age(_ text: String) -> Duration? {
     var age = Duration(settingName: text)

@@ -40,18 +40,13 @@ struct VendorSection {
   private static func applications(
     _ node: YAMLNode, _ name: String, with reader: inout SettingReader
   ) -> [(id: String, place: YAMLPlace)] {
-    guard let nodes = reader.list(node, name) else { return [] }
-    guard (1...maximumApplications).contains(nodes.count) else {
-      reader.refuse(node.place, "\(name) must be 1 to \(maximumApplications) applications")
-      return []
-    }
-    return nodes.compactMap { node in
+    reader.elements(node, name, atMost: maximumApplications) { node, reader in
       guard let id = reader.text(node, name) else { return nil }
       if let reason = ApplicationID.violation(inSetting: id) {
         reader.refuse(node.place, "an application in \(name) \(reason)")
         return nil
       }
       return (id, node.place)
-    }
+    } ?? []
   }
 }

@@ -1,7 +1,6 @@
 // Loads the keys of this process, and checks that they belong to the database.
 
 internal import Glibc
-internal import Logging
 package import TouchstoneCrypto
 internal import TouchstoneStore
 

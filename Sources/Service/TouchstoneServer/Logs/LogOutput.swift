@@ -3,7 +3,6 @@
 package import Logging
 internal import Glibc
 internal import Synchronization
-internal import TouchstonePolicy
 package import TouchstoneService
 internal import TouchstoneStore
 

@@ -3,9 +3,10 @@
 
 internal import DispatchRPC
 internal import TouchstoneMetrics
-internal import TouchstonePolicy
 internal import TouchstoneService
 internal import TouchstoneStore
+internal import TouchstoneStorePostgres
+internal import TouchstoneStoreSQLite
 
 extension MetricRegistry {
   func observe(_ service: TouchstoneService) {
@@ -30,12 +31,12 @@ extension MetricRegistry {
   }
 
   func observe(_ store: any Store) {
-    if let store = store as? any CountingStore {
+    if let store = store as? SQLiteStore {
       observe(.storeOverloads) { [MetricSample(Double(store.statistics.overloads))] }
       observe(.storeCheckpoints) { [MetricSample(Double(store.statistics.checkpoints))] }
       observe(.storeLogPages) { [MetricSample(Double(store.statistics.walFrames))] }
     }
-    if let store = store as? any ServerStore {
+    if let store = store as? PostgresStore {
       observe(.storeConnections) { store.lanes.flatMap(\.connectionSamples) }
       observe(.storeTransactions) { store.lanes.flatMap(\.transactionSamples) }
       observe(.auditUnsealed) { [MetricSample(store.unsealedFor.inSeconds)] }

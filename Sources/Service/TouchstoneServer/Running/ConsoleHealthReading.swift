@@ -7,6 +7,7 @@ internal import TouchstoneMetrics
 internal import TouchstonePolicy
 internal import TouchstoneService
 internal import TouchstoneStore
+internal import TouchstoneStorePostgres
 
 struct ConsoleHealthReading: Sendable {
   let service: TouchstoneService
@@ -39,7 +40,7 @@ struct ConsoleHealthReading: Sendable {
 extension ConsoleHealthReading {
   /// `nil`: the store has one process, or cannot tell.
   private func replicas() async -> [ConsoleHealth.Replica]? {
-    guard let store = store as? any ServerStore else { return nil }
+    guard let store = store as? PostgresStore else { return nil }
     return try? await storeResult { store.clients(completion: $0) }.get().map { client in
       ConsoleHealth.Replica(address: client.address, connections: client.connections, since: client.since.seconds)
     }

@@ -1,17 +1,15 @@
 // The whole service, running in this process: the store, the keys, the handlers, the listeners, the upkeep.
 
-internal import DispatchHTTP
 package import DispatchRPC
 internal import Glibc
 package import Logging
 internal import TouchstoneAttestation
-internal import TouchstoneCodec
 internal import TouchstoneConsole
 internal import TouchstoneCrypto
 internal import TouchstoneMetrics
-internal import TouchstonePolicy
 package import TouchstoneService
 internal import TouchstoneStore
+internal import TouchstoneStoreSQLite
 
 /// The store, the keys, the handlers and the RPC server of one process.
 package final class RunningService: Sendable {
@@ -205,7 +203,7 @@ extension ProcessConfiguration {
 extension Store {
   /// Logs how many commits shared an fsync, if this process wrote them.
   fileprivate func logWhatWasWritten(_ logger: Logger) {
-    guard let written = (self as? any CountingStore)?.statistics else { return }
+    guard let written = (self as? SQLiteStore)?.statistics else { return }
     logger.notice("closed the store", metadata: ["commits": "\(written.commits)", "fsyncs": "\(written.transactions)"])
   }
 }

@@ -147,8 +147,8 @@ struct ServiceParts: Sendable {
       configuration.consoleSettings, service: service, eventLoop: Self.consoleLoopIndex(prepared),
       browsers: BrowserProofs(pepper: keys.pepper), url: configuration.consoleURL,
       signInRule: configuration.console.signIn,
-      openID: prepared.openID.map { settings in
-        ConsoleOpenID(
+      provider: prepared.openID.map { settings in
+        OpenIDProvider(
           settings, executor: SecretWorkers(threads: ServiceParts.providerThreads, niceness: SecretWorkers.operators)
         ) { logger.warning("a sign-in by the identity provider failed", metadata: ["reason": "\($0)"]) }
       },

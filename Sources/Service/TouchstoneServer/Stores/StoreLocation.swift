@@ -5,7 +5,7 @@ package import Logging
 package import TouchstonePolicy
 package import TouchstoneStore
 package import TouchstoneStorePostgres
-package import TouchstoneStoreSQLite
+internal import TouchstoneStoreSQLite
 
 package enum StoreLocation: Sendable {
   case sqlite(directory: String)
@@ -92,6 +92,3 @@ package enum StoreLocation: Sendable {
     }
   }
 }
-
-extension SQLiteStore: CountingStore {}
-extension PostgresStore: ServerStore {}

@@ -12,8 +12,6 @@ package struct TraceSettings: Hashable, Sendable {
   private(set) var authorities: String?
 
   static let authoritiesSetting = "traces.authorities"
-
-  init() {}
 }
 
 extension TraceSettings: ConfigurationSection {

@@ -2,7 +2,6 @@
 
 internal import Logging
 internal import Synchronization
-internal import TouchstonePolicy
 internal import TouchstoneStore
 
 /// A first audit key may come with a reload, and become active later, for all replicas at once.

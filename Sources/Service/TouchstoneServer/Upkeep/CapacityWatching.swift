@@ -1,9 +1,11 @@
 // Measures regularly how much room the records and the archive take, and how much their disks have left.
 
 internal import DispatchRPC
+internal import Glibc
 internal import Synchronization
 internal import TouchstoneMetrics
 internal import TouchstoneStore
+internal import TouchstoneStorePostgres
 
 /// Reads on a queue of its own, because a file system on a network may take long to answer. A scrape shows the latest
 /// reading.
@@ -68,9 +70,32 @@ final class CapacityWatching: Sendable {
   }
 }
 
-extension FileSystemReading {
-  fileprivate static func size(of directory: String) -> [MetricSample]? {
-    bytes(in: directory).map { [MetricSample(Double($0))] }
+/// The kernel's figures of files and disks. Each call may wait for the disk. `nil`: the disk does not tell.
+private enum FileSystemReading {
+  /// The bytes that this user may still write to a directory's file system, and those that it has in all.
+  static func space(at directory: String) -> (available: UInt64, size: UInt64)? {
+    var space = statvfs()
+    guard statvfs(directory, &space) == 0 else { return nil }
+    let block = UInt64(space.f_frsize)
+    return (UInt64(space.f_bavail) * block, UInt64(space.f_blocks) * block)
+  }
+
+  /// The bytes of a directory's regular files, without those of directories in it.
+  static func size(of directory: String) -> [MetricSample]? {
+    guard let stream = opendir(directory) else { return nil }
+    defer { closedir(stream) }
+    var sum: UInt64 = 0
+    while let entry = readdir(stream) {
+      // Not through the field's tuple, because an entry is only as long as its name.
+      let name = UnsafeRawPointer(entry).advanced(by: MemoryLayout<dirent>.offset(of: \.d_name)!)
+      var status = stat()
+      // A file that was removed meanwhile has no size.
+      guard fstatat(dirfd(stream), name.assumingMemoryBound(to: CChar.self), &status, AT_SYMLINK_NOFOLLOW) == 0,
+        status.st_mode & S_IFMT == S_IFREG
+      else { continue }
+      sum += UInt64(status.st_size)
+    }
+    return [MetricSample(Double(sum))]
   }
 }
 
@@ -78,7 +103,7 @@ extension CapacityWatching {
   convenience init(_ configuration: ProcessConfiguration, on store: any Store) {
     var (data, databaseSize): (String?, DatabaseSize?) = (nil, nil)
     if case .sqlite(let directory) = configuration.storeLocation { data = directory }
-    if let store = store as? any ServerStore { databaseSize = { store.databaseSize(completion: $0) } }
+    if let store = store as? PostgresStore { databaseSize = { store.databaseSize(completion: $0) } }
     self.init(
       data: data, archive: configuration.retention?.archive, backups: configuration.backup?.directory,
       databaseSize: databaseSize)

@@ -2,7 +2,6 @@
 
 internal import Encodings
 internal import Logging
-internal import TouchstonePolicy
 internal import TouchstoneStore
 
 /// If several processes share a database, each of them verifies, at its own time.

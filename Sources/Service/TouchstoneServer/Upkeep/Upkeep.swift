@@ -5,6 +5,7 @@ internal import Logging
 internal import TouchstonePolicy
 internal import TouchstoneService
 internal import TouchstoneStore
+internal import TouchstoneStorePostgres
 internal import TouchstoneStoreSQLite
 
 /// The upkeep that begins before callers are served.
@@ -55,7 +56,7 @@ struct Upkeep: Sendable {
       store: store, auditKeyring: parts.auditKeyring, logger: logger,
       observer: { meters.noteVerification(isIntact: $0) })
     capacityWatching = CapacityWatching(prepared.configuration, on: store)
-    clockWatching = (store as? any ServerStore).map { store in
+    clockWatching = (store as? PostgresStore).map { store in
       ClockWatching.begin(
         difference: { store.clockDifference(completion: $0) }, logger: logger,
         noted: { meters.clockOffset.set($0.inSeconds) })

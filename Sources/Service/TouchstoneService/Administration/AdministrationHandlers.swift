@@ -1,6 +1,5 @@
 // AdministrationService: for operators and support staff.
 
-internal import DispatchRPC
 internal import Encodings
 internal import TouchstoneCodec
 internal import TouchstonePolicy

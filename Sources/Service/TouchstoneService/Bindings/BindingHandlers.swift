@@ -1,6 +1,5 @@
 // BindingService: which device may speak for which profile, and with what key.
 
-internal import DispatchRPC
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
 internal import TouchstonePolicy

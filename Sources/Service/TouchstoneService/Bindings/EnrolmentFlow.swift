@@ -3,8 +3,6 @@
 // A ProfileTouchID has no key, so nothing proves its possession. The service takes each later bearer for its device
 // (R30).
 
-internal import DispatchRPC
-internal import Encodings
 internal import Synchronization
 internal import TouchstoneAttestation
 internal import TouchstoneCodec

@@ -1,9 +1,7 @@
 // Performs the steps of a call's machine.
 
 internal import DispatchRPC
-internal import TouchstoneCodec
 internal import TouchstoneCrypto
-internal import TouchstonePolicy
 internal import TouchstoneStore
 
 /// One call's machine, and the shell around it: it performs a step, returns to the call's event loop, and hands in the

@@ -2,7 +2,6 @@
 
 internal import DispatchRPC
 internal import TouchstoneCodec
-internal import TouchstonePolicy
 
 /// Answers from compiled descriptors, so no answer depends on stored records.
 final class Reflection: Sendable {

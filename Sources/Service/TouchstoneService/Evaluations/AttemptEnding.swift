@@ -1,8 +1,6 @@
 // The end of an attempt: the decision, and everything that becomes durable with it before the answer.
 
 internal import TouchstoneAttestation
-internal import TouchstoneCodec
-internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 

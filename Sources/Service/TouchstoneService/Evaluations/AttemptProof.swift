@@ -1,6 +1,5 @@
 // One attempt, as a device or its caller sends it, and its validation.
 
-internal import DispatchRPC
 internal import TouchstoneAttestation
 internal import TouchstoneCodec
 internal import TouchstoneCrypto

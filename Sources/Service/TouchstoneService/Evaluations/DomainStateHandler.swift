@@ -1,7 +1,6 @@
 // AcceptDomainState: what the device's biometrics are now becomes the binding's baseline, on evidence that the person
 // was there by other means (R26).
 
-internal import DispatchRPC
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
 internal import TouchstonePolicy

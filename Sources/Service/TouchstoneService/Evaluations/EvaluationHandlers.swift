@@ -1,6 +1,5 @@
 // EvaluationService: may this policy be evaluated, open an evaluation, end one. An attempt has a file of its own.
 
-internal import DispatchRPC
 internal import Encodings
 internal import TouchstoneCodec
 internal import TouchstoneCrypto

@@ -1,7 +1,6 @@
 // The result of a success: the profile, a token, and the changes that become durable with them.
 
 internal import Encodings
-internal import TouchstoneCodec
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore

@@ -3,7 +3,6 @@
 // For passcode and gesture see SecretAttempt.swift, for passkeys PasskeyAttempt.swift.
 
 internal import TouchstoneAttestation
-internal import TouchstoneCodec
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore

@@ -1,11 +1,8 @@
 // SubmitAttempt: validates the request, opens the evaluation, starts the flow of the factor, and answers its end.
 
-internal import DispatchRPC
-internal import TouchstoneAttestation
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
-internal import TouchstoneStore
 
 /// Everything that one attempt is about and that stays the same on its way. It is a class because each step passes it
 /// on.

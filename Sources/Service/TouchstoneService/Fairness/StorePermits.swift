@@ -3,7 +3,6 @@
 
 internal import DispatchRPC
 internal import Synchronization
-internal import TouchstoneStore
 
 /// The permits for one kind of work. A call may need many permits, and waits for each one.
 final class StorePermits: Sendable {

@@ -1,6 +1,5 @@
 // What the console hands out sealed instead of storing it: a session, a sign-in under way.
 
-internal import TouchstoneCrypto
 package import TouchstonePolicy
 internal import TouchstoneStore
 

@@ -1,10 +1,7 @@
 // CompleteBinding for a passkey: judge its registration (WebAuthn Level 3 §7.1), decide, commit (R46).
 
-internal import DispatchRPC
-internal import Encodings
 internal import TouchstoneAttestation
 internal import TouchstoneCodec
-internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 

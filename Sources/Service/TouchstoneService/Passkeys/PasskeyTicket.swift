@@ -1,6 +1,5 @@
 // BeginBinding for a passkey: the ticket, and the options that the browser's dialogue needs (R46).
 
-internal import DispatchRPC
 internal import TouchstoneAttestation
 internal import TouchstoneCodec
 internal import TouchstoneCrypto

@@ -2,7 +2,6 @@
 
 internal import DispatchRPC
 internal import Synchronization
-internal import TouchstoneCodec
 internal import TouchstonePolicy
 internal import TouchstoneStore
 

@@ -1,6 +1,5 @@
 // Whom an evaluation is about, as the caller names it, and the reading of that subject's records.
 
-internal import TouchstonePolicy
 internal import TouchstoneStore
 
 /// The name that the caller gave for an evaluation.

@@ -3,7 +3,6 @@
 // Pure.
 
 internal import DispatchRPC
-internal import TouchstonePolicy
 
 /// Admits a few events at once for each caller, application, name and answer, then one now and then, and counts the
 /// rest. A caller also has a bound for all of them together, since it can make up names and applications.

@@ -1,6 +1,5 @@
 // An event that may be left out where there are too many like it, and what is committed with it or without. Pure.
 
-internal import TouchstonePolicy
 internal import TouchstoneStore
 
 /// A refusal, a denial or a report that changes nothing lasting.

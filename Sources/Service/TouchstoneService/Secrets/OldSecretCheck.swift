@@ -1,8 +1,6 @@
 // The old secret, by which a secret is changed or removed: an attempt at it (R14, R16). Pure: `SecretFlow` has the
 // order of its steps.
 
-internal import TouchstoneCodec
-internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 

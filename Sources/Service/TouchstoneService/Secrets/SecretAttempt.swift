@@ -1,7 +1,5 @@
 // An attempt with a passcode or a gesture, in an evaluation. Pure: `SecretFlow` has the order of its steps.
 
-internal import TouchstoneCodec
-internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 

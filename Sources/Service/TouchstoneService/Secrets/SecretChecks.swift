@@ -2,9 +2,7 @@
 
 internal import DispatchRPC
 internal import Logging
-internal import TouchstoneCodec
 internal import TouchstoneCrypto
-internal import TouchstonePolicy
 
 /// The hasher, its permits, and the order of their use.
 struct SecretChecks: Sendable {

@@ -6,8 +6,6 @@
 // If no permit is free, the lock ends and the attempt waits for one, uncounted (`SecretSchedule`). With the permit it
 // takes another lock, and reads and admits anew. A check that was admitted and has no verdict stays counted.
 
-internal import TouchstoneCodec
-internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 

@@ -1,8 +1,6 @@
 // SecretService: passcode and gesture, and the switches of each way to unlock a profile (R16, R17).
 
-internal import DispatchRPC
 internal import TouchstoneCodec
-internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 

@@ -2,7 +2,6 @@
 
 internal import DispatchRPC
 internal import Synchronization
-internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 package import TouchstoneTraces

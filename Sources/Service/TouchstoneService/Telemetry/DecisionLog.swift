@@ -3,7 +3,6 @@
 
 internal import DispatchRPC
 internal import Logging
-internal import TouchstonePolicy
 internal import TouchstoneStore
 internal import TouchstoneTraces
 

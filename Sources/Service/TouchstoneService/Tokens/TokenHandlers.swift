@@ -1,6 +1,5 @@
 // TokenService: what other services ask about a token.
 
-internal import DispatchRPC
 internal import Encodings
 internal import TouchstoneCodec
 internal import TouchstoneCrypto

@@ -1,7 +1,5 @@
 // Decides when the log is read for watches: a value without store or threads.
 
-internal import TouchstoneStore
-
 /// Reads while there are watches, beginning at the log's end when the first one came. It reads a page whenever the
 /// store signals new events, one page at a time. A failure ends the open watches, and the next watch begins a new life
 /// of the feed.

@@ -3,7 +3,6 @@
 internal import DispatchRPC
 internal import Synchronization
 internal import TouchstoneCodec
-internal import TouchstonePolicy
 internal import TouchstoneStore
 
 /// All open watches, and the feed that they share.

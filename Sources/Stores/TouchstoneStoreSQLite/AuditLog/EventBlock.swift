@@ -1,7 +1,5 @@
 // Finds the events that name a profile, without an index that every appended event would have to change.
 
-internal import TouchstoneStore
-
 /// A fixed number of events in a row. When a block is whole, the digests of its events' names are stored at once
 /// (`BlockNames`). A search reads them, and then the events that may match. In the block at the log's end it reads the
 /// events.

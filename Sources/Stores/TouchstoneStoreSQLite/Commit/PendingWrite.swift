@@ -1,6 +1,5 @@
 // A write that waits for its batch, and its answer.
 
-internal import TouchstonePolicy
 internal import TouchstoneStore
 
 /// As in `Store`.

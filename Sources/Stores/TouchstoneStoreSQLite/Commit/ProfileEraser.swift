@@ -1,6 +1,5 @@
 // Removes a profile from the database.
 
-internal import TouchstonePolicy
 internal import TouchstoneStore
 
 /// An erasure and the events that it still has to take. They go first, in transactions of a bounded number each; the

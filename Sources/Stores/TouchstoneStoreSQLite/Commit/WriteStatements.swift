@@ -1,6 +1,5 @@
 // The writer's statements.
 
-internal import TouchstonePolicy
 internal import TouchstoneStore
 
 /// Confined like its connection. Records go in with the version that they have afterwards.

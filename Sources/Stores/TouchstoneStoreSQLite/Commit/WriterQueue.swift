@@ -2,7 +2,6 @@
 
 internal import Dispatch
 internal import Synchronization
-internal import TouchstonePolicy
 internal import TouchstoneStore
 
 /// The only way to write. If too many writes wait, further ones are refused at once.

@@ -7,13 +7,10 @@ struct ResultCode: RawRepresentable, Sendable, Hashable {
   let rawValue: Int32
 
   static let ok = ResultCode(rawValue: SQLITE_OK)
-  static let row = ResultCode(rawValue: SQLITE_ROW)
-  static let done = ResultCode(rawValue: SQLITE_DONE)
   static let busy = ResultCode(rawValue: SQLITE_BUSY)
   static let full = ResultCode(rawValue: SQLITE_FULL)
   static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
   static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
-  static let readOnly = ResultCode(rawValue: SQLITE_READONLY)
   static let ioError = ResultCode(rawValue: SQLITE_IOERR)
   static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
   // Extended ones are macros that Swift does not see.

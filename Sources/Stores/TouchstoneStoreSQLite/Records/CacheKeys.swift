@@ -1,7 +1,6 @@
 // The keys of records in memory: identifiers by their bytes, hashed once.
 
 internal import Glibc
-internal import TouchstonePolicy
 internal import TouchstoneStore
 
 /// A key by which `CommittedState` looks records up.

@@ -1,6 +1,5 @@
 // Bindings, devices and profiles in memory: a bounded number of those that were used lately.
 
-internal import TouchstonePolicy
 internal import TouchstoneStore
 
 /// Two generations: a record that is used moves to the young one; when that is full the old one is dropped whole.

@@ -2,8 +2,6 @@
 
 public import TouchstoneStore
 
-internal import TouchstonePolicy
-
 /// Holds the directory's lock until it is released. Confined to one task.
 public final class SQLiteMoveSource {
   /// For other readers of the file: longer than a page of events takes. The move does not wait for a backup.

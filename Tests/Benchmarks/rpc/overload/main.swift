@@ -9,7 +9,6 @@
 // Exits with 1 where, at three times what it can serve, the server serves less than 90 % of its best, or the 99th
 // percentile of what it serves is twice what it was at its best, or more.
 
-import DispatchRPC
 import Glibc
 
 let cost = Duration.microseconds(setting("COST_US", 100))

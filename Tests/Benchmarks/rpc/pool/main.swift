@@ -4,7 +4,6 @@
 // Two servers and their client in one process. In each hundred calls one is refused once and retried; now and then
 // other channels are made and dropped. Exits with 1 where memory has grown or a call failed.
 
-import DispatchRPC
 import Glibc
 import RPCChannel
 

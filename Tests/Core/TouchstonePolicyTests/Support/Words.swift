@@ -162,27 +162,6 @@ extension EvaluationPolicy {
   }
 }
 
-extension Attempt {
-  /// "bio right", "owner wrong", "report -3", "report ?".
-  init(words text: String) {
-    let words = text.words
-    switch words[0] {
-    case "report": self = .report(LAErrorCode(words: words[1]))
-    case "bio": self = .key(factor: .biometry, isValid: words[1] == "right")
-    case "owner": self = .key(factor: .deviceOwner, isValid: words[1] == "right")
-    default: preconditionFailure("no such attempt: \(text)")
-    }
-  }
-}
-
-extension LAErrorCode {
-  /// "-8"; "?" for an unknown one.
-  init?(words text: String) {
-    if text == "?" { return nil }
-    self.init(rawValue: Int32(text)!)!
-  }
-}
-
 extension String {
   fileprivate var words: [String] { split(separator: " ").map { String($0) } }
 }

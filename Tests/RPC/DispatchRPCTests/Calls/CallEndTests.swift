@@ -1,7 +1,6 @@
 // How calls end early: deadlines, cancellation, limits, lost connections, and answers that come too late.
 
 import Dispatch
-import Synchronization
 import RPCLoopback
 import TestSupport
 import Testing

@@ -1,6 +1,5 @@
 // Flow control from end to end: a slow side holds a window and a message, however much the other side would send.
 
-import Synchronization
 import RPCLoopback
 import TestSupport
 import Testing

@@ -1,7 +1,6 @@
 // Our client against our server: what a unary call carries, and how it ends.
 
 import Dispatch
-import Synchronization
 import RPCLoopback
 import TestSupport
 import Testing

@@ -1,6 +1,5 @@
 // When a silent peer is probed, and when it is given up: pure.
 
-import TestSupport
 import Testing
 
 @testable import DispatchRPC

@@ -1,7 +1,6 @@
 // Messages in gzip (grpc/grpc doc/compression.md): what is read, what is refused, and what it may cost. We send none.
 
 import RPCLoopback
-import Synchronization
 import TestSupport
 import Testing
 

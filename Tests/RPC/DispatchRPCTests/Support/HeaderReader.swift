@@ -2,8 +2,6 @@
 
 import CNGHTTP2
 
-@testable import DispatchRPC
-
 /// One connection's, in the order in which its blocks came.
 final class HeaderReader {
   private let inflater: OpaquePointer

@@ -5,7 +5,6 @@ import COpenSSL
 import Dispatch
 import Glibc
 import RPCLoopback
-import TestSupport
 
 @testable import DispatchRPC
 

@@ -1,6 +1,5 @@
 // Passcodes, gestures and the switches: setting, changing and erasing them.
 
-import StoreModel
 import TouchstoneCodec
 import TouchstonePolicy
 import TouchstoneStore

@@ -2,7 +2,6 @@
 
 import Encodings
 import FoundationEssentials
-import TouchstoneCrypto
 
 struct TokenSubject {
   var tokenID: String

@@ -1,8 +1,6 @@
 // When the storm is over, whoever is honest gets in, and every answer is the one of the book: nothing stays broken.
 
-import SimulatedPhone
 import TouchstoneCodec
-import TouchstonePolicy
 
 final class Aftermath {
   private unowned let world: World

@@ -2,7 +2,6 @@
 
 import Encodings
 import TouchstoneCodec
-import TouchstoneCrypto
 import TouchstonePolicy
 import TouchstoneStore
 

@@ -1,12 +1,9 @@
 // The truth: the signatures of each key, the evaluations of each subject, and everything that was handed out. The
 // services have no access to it.
 
-import SimulatedPhone
 import TouchstoneCodec
 import TouchstonePolicy
 import TouchstoneStore
-
-@testable import TouchstoneService
 
 final class Ledger {
   let proofs = ProofLedger()
@@ -75,8 +72,6 @@ final class Ledger {
   func note(signature: [UInt8], by publicKey: [UInt8], over message: [UInt8]) {
     signatures[signature] = Signature(publicKey: publicKey, message: message)
   }
-
-  func signature(_ bytes: [UInt8]) -> Signature? { signatures[bytes] }
 
   /// Over this very message, by a key, and by its other half if it is hybrid; by nothing else beside it (R48).
   func isSigned(

@@ -1,9 +1,7 @@
 // A caller without a proof gets the same answers whether a profile is known or not (R37).
 
 import Encodings
-import SimulatedPhone
 import TouchstoneCodec
-import TouchstoneCrypto
 import TouchstonePolicy
 import TouchstoneStore
 

@@ -4,7 +4,6 @@ import SimulatedPhone
 import TestSupport
 import TouchstoneCodec
 import TouchstoneCrypto
-import TouchstonePolicy
 
 final class Attacker {
   unowned let world: World

@@ -1,7 +1,6 @@
 // People's settings, and their requests to support staff.
 
 import TouchstoneCodec
-import TouchstonePolicy
 
 extension People {
   // MARK: Secrets and settings

@@ -1,7 +1,6 @@
 // The changes that a store that is broken on purpose makes of a change set.
 
 import StoreModel
-import TouchstonePolicy
 import TouchstoneStore
 
 extension Mutation {

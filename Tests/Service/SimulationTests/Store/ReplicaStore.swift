@@ -1,7 +1,6 @@
 // The store as one process sees it: slow, failing, in doubt, in other orders; never wrong.
 
 import StoreModel
-import TouchstonePolicy
 import TouchstoneStore
 
 /// `@unchecked Sendable`: a world and all that is in it are used by one thread.

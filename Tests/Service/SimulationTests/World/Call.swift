@@ -2,7 +2,6 @@
 
 import DispatchRPC
 import StoreModel
-import TouchstoneCodec
 import TouchstoneService
 
 /// `@unchecked Sendable`: a world and all that is in it are used by one thread.

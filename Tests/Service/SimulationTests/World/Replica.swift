@@ -1,7 +1,5 @@
 // A process that serves: it can die at any moment, and another one takes its place over the same store.
 
-import Logging
-import TouchstoneCrypto
 import TouchstonePolicy
 import TouchstoneService
 

@@ -12,8 +12,6 @@ import TestSupport
 import TouchstoneAttestation
 import TouchstoneCodec
 import TouchstoneCrypto
-import TouchstonePolicy
-import TouchstoneStore
 
 @testable import TouchstoneService
 

@@ -102,7 +102,7 @@ struct ApplicationSectionTests {
       "an environment", "    environments: [‸sandbox]", "an environment must be one of development, production"),
     application(
       "packages", "    packages:\n      - ‸‸{}\n      - {name: ‸a b, signers: [‸abc]}\n      - ‸{name: a, ‸signer: []}",
-      "a package needs name", "a package needs signers", "a package's name must be", "a signer must be the SHA-256",
+      "a package needs name", "a package needs signers", "name must be letters", "a signer must be the SHA-256",
       "a package needs signers", "did you mean \"signers\"?"),
     application(
       "a package twice",

@@ -1,7 +1,6 @@
 // Each thing that is wrong with a configuration file is named, with its field and its place.
 
 import Testing
-import TouchstonePolicy
 
 @testable import TouchstoneServer
 

@@ -4,7 +4,6 @@ import Foundation
 import SettingFiles
 import TestSupport
 import Testing
-import TouchstonePolicy
 import TouchstoneService
 
 @testable import TouchstoneServer

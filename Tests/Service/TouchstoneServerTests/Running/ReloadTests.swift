@@ -1,6 +1,5 @@
 // The settings that a reload takes, those that it refuses, and those that wait for a restart.
 
-import TestSupport
 import Testing
 import TouchstoneCrypto
 

@@ -1,7 +1,6 @@
 // `store:` names one of the kinds of stores, and shows no password.
 
 import Testing
-import TouchstoneStore
 
 @testable import TouchstoneServer
 

@@ -3,7 +3,6 @@
 
 import Dispatch
 import DispatchRPC
-import Logging
 import Synchronization
 import TestSupport
 

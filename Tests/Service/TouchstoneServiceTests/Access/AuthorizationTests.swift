@@ -1,7 +1,6 @@
 import DispatchRPC
 import Testing
 import TouchstoneCodec
-import TouchstoneCrypto
 
 @testable import TouchstoneService
 

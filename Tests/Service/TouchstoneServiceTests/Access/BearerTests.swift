@@ -1,11 +1,8 @@
-import DispatchRPC
 import StoreModel
 import Testing
 import TouchstoneCodec
 import TouchstonePolicy
 import TouchstoneStore
-
-@testable import TouchstoneService
 
 /// A ProfileTouchID identifies its profile by itself (R30), and is no key.
 struct BearerTests {

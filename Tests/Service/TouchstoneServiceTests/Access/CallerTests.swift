@@ -1,11 +1,9 @@
 import DispatchRPC
 import InMemoryLogging
 import Logging
-import StoreModel
 import Testing
 import TouchstoneCodec
 import TouchstoneCrypto
-import TouchstonePolicy
 import TouchstoneStore
 
 @testable import TouchstoneService
@@ -170,8 +168,6 @@ struct CallerTests {
   }
 
   // MARK: Sealed contents
-
-  private static let applicationID = TestService.applicationID
 
   // R34
   @Test func anEvaluationIsNothingToAnotherCallerAndVoidOnceItsOwnIsGone() async throws {

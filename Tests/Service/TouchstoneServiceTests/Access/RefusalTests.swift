@@ -1,6 +1,5 @@
 import DispatchRPC
 import SimulatedPhone
-import StoreModel
 import TestSupport
 import Testing
 import TouchstoneAttestation

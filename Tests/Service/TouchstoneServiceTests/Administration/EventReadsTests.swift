@@ -1,9 +1,7 @@
 import DispatchRPC
 import StoreConformance
-import StoreModel
 import Testing
 import TouchstoneCodec
-import TouchstonePolicy
 import TouchstoneStore
 
 @testable import TouchstoneService

@@ -1,6 +1,5 @@
 import DispatchRPC
 import StoreConformance
-import StoreModel
 import Testing
 import TouchstoneCodec
 import TouchstonePolicy

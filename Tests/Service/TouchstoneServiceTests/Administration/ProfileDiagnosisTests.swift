@@ -1,7 +1,5 @@
 import DispatchRPC
-import SimulatedPhone
 import StoreModel
-import TestSupport
 import Testing
 import TouchstoneCodec
 import TouchstonePolicy

@@ -4,7 +4,6 @@ import StoreConformance
 import StoreModel
 import Testing
 import TouchstoneCodec
-import TouchstonePolicy
 import TouchstoneStore
 
 @testable import TouchstoneService

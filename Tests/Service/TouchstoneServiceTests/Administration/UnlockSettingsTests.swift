@@ -2,7 +2,6 @@ import DispatchRPC
 import StoreModel
 import Testing
 import TouchstoneCodec
-import TouchstonePolicy
 import TouchstoneStore
 
 @testable import TouchstoneService

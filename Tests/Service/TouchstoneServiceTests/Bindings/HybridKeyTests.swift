@@ -7,8 +7,6 @@ import TouchstoneCodec
 import TouchstonePolicy
 import TouchstoneStore
 
-@testable import TouchstoneService
-
 /// R48: a key that signs by P-256 and by ML-DSA-65.
 struct HybridKeyTests {
   /// A phone's other half for each of its keys.

@@ -4,7 +4,6 @@ import StoreModel
 import Testing
 import TouchstoneCodec
 import TouchstoneCrypto
-import TouchstonePolicy
 import TouchstoneStore
 
 @testable import TouchstoneService

@@ -3,9 +3,6 @@ import Testing
 import TouchstoneCodec
 import TouchstoneCrypto
 import TouchstonePolicy
-import TouchstoneStore
-
-@testable import TouchstoneService
 
 /// A test can supply a service's surroundings: calls without a server, chance from a seed, other policies while it
 /// serves.

@@ -3,9 +3,6 @@ import StoreModel
 import Testing
 import TouchstoneCodec
 import TouchstonePolicy
-import TouchstoneStore
-
-@testable import TouchstoneService
 
 /// Names are bytes: no two spellings are one profile, and none is two.
 struct IdentifierTests {

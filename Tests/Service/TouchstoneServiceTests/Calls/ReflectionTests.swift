@@ -1,7 +1,6 @@
 import DispatchRPC
 import Testing
 import TouchstoneCodec
-import TouchstonePolicy
 
 @testable import TouchstoneService
 

@@ -4,11 +4,8 @@ import SimulatedPhone
 import StoreModel
 import Testing
 import TouchstoneCodec
-import TouchstoneCrypto
 import TouchstonePolicy
 import TouchstoneStore
-
-@testable import TouchstoneService
 
 /// A changed finger is accepted on evidence of a login by other means (R26).
 struct DomainStateAcceptanceTests {

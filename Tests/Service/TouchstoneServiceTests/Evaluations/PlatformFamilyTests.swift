@@ -5,8 +5,6 @@ import TouchstoneCodec
 import TouchstonePolicy
 import TouchstoneStore
 
-@testable import TouchstoneService
-
 /// A binding is of the platform that it was made on (R38).
 struct PlatformFamilyTests {
   private let service: TestService

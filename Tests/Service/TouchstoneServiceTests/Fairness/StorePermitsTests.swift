@@ -1,10 +1,6 @@
 import DispatchRPC
-import StoreConformance
-import StoreModel
-import Synchronization
 import Testing
 import TouchstoneCodec
-import TouchstonePolicy
 import TouchstoneStore
 
 @testable import TouchstoneService

@@ -1,11 +1,8 @@
-import StoreModel
 import DispatchRPC
 import Testing
 import TouchstoneCodec
 import TouchstonePolicy
 import TouchstoneStore
-
-@testable import TouchstoneService
 
 /// R41: a profile that is erased between a refusal's reads and its commit is not named by the refusal's event. Failures
 /// and denials of evaluations are in StaleReadTests.

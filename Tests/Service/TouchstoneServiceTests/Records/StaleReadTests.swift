@@ -1,4 +1,3 @@
-import DispatchRPC
 import StoreModel
 import Testing
 import TouchstoneCodec

@@ -1,10 +1,8 @@
 import DispatchRPC
 import Encodings
-import InMemoryLogging
 import StoreModel
 import Testing
 import TouchstoneCodec
-import TouchstoneCrypto
 import TouchstonePolicy
 import TouchstoneStore
 

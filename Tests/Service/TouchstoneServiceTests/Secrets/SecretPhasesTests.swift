@@ -1,9 +1,7 @@
 import DispatchRPC
-import InMemoryLogging
 import StoreModel
 import Testing
 import TouchstoneCodec
-import TouchstoneCrypto
 import TouchstonePolicy
 import TouchstoneStore
 

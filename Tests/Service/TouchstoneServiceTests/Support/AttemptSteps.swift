@@ -1,7 +1,6 @@
 // Plays the events of an attempt's flow, without a service and without a store.
 
 import StoreConformance
-import TouchstoneCodec
 import TouchstoneCrypto
 import TouchstonePolicy
 import TouchstoneStore

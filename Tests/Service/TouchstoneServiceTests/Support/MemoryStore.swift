@@ -3,7 +3,6 @@
 import Dispatch
 import StoreModel
 import Synchronization
-import TouchstonePolicy
 import TouchstoneStore
 
 final class MemoryStore: ModelStore {

@@ -2,7 +2,6 @@
 
 import DispatchRPC
 import TouchstoneCrypto
-import TouchstonePolicy
 
 @testable import TouchstoneService
 

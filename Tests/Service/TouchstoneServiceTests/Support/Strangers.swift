@@ -1,4 +1,3 @@
-import TouchstoneCodec
 import TouchstoneCrypto
 import TouchstonePolicy
 import TouchstoneStore

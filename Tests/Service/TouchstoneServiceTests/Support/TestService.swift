@@ -130,10 +130,6 @@ final class TestService: Sendable {
     return stream
   }
 
-  func beginDraining() {
-    service.beginDraining()
-  }
-
   func replacePolicies(_ policies: [EvaluationPolicy]) {
     service.replacePolicies(policies)
   }

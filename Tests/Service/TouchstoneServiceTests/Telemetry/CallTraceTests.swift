@@ -2,8 +2,6 @@
 
 import Synchronization
 import Testing
-import TouchstoneCodec
-import TouchstonePolicy
 import TouchstoneTraces
 
 @testable import TouchstoneService

@@ -3,8 +3,6 @@
 import InMemoryLogging
 import Logging
 import Testing
-import TouchstoneCodec
-import TouchstonePolicy
 import TouchstoneStore
 
 @testable import TouchstoneService

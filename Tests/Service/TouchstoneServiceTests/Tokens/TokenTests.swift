@@ -1,4 +1,3 @@
-import DispatchRPC
 import Encodings
 import Testing
 import TouchstoneCodec

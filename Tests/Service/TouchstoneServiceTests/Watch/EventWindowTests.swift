@@ -1,6 +1,5 @@
 import StoreConformance
 import Testing
-import TouchstonePolicy
 import TouchstoneStore
 
 @testable import TouchstoneService

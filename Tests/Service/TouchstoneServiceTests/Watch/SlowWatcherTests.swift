@@ -1,13 +1,9 @@
 import DispatchRPC
 import StoreConformance
-import Synchronization
 import TestSupport
 import Testing
 import TouchstoneCodec
-import TouchstonePolicy
 import TouchstoneStore
-
-@testable import TouchstoneService
 
 /// A caller on a real connection that does not read what it asked for: its window fills, and the service waits for it,
 /// but not for ever.

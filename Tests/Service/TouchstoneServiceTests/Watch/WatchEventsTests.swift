@@ -5,7 +5,6 @@ import TestSupport
 import Testing
 import TouchstoneCodec
 import TouchstoneCrypto
-import TouchstonePolicy
 import TouchstoneStore
 
 @testable import TouchstoneService

@@ -2,7 +2,6 @@ import StoreConformance
 import Synchronization
 import TestSupport
 import Testing
-import TouchstonePolicy
 import TouchstoneStore
 import TouchstoneStorePostgres
 

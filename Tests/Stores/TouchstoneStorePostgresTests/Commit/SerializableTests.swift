@@ -1,6 +1,5 @@
 import StoreConformance
 import Testing
-import TouchstoneStore
 
 @testable import TouchstoneStorePostgres
 

@@ -1,7 +1,6 @@
 import TestSupport
 import StoreConformance
 import Testing
-import TouchstonePolicy
 import TouchstoneStore
 
 @testable import TouchstoneStorePostgres

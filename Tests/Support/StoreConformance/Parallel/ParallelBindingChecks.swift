@@ -1,7 +1,6 @@
 // Bindings that many make, replace, use and revoke at once: what must be unique is, and a revocation holds for all.
 
 internal import Testing
-internal import TouchstonePolicy
 internal import TouchstoneStore
 
 extension StoreConformance {

@@ -1,7 +1,6 @@
 // The audit log that many write, read and archive at once is one chain, in the order of what was answered (R41).
 
 internal import Testing
-internal import TouchstonePolicy
 internal import TouchstoneStore
 
 extension StoreConformance {

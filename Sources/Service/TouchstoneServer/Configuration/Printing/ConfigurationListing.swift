@@ -3,7 +3,6 @@
 internal import Encodings
 internal import SettingFiles
 internal import TouchstonePolicy
-internal import TouchstoneStore
 
 /// A setting with its value and its source.
 private struct ListedSetting {

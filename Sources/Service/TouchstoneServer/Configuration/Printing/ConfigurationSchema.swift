@@ -1,7 +1,5 @@
 // `touchstone config schema`: the table as a JSON Schema, for editors and checks before a deployment.
 
-internal import TouchstoneStore
-
 package enum ConfigurationSchema {
   /// Only the service checks rules between several keys, and the form of most texts.
   package static var text: String {

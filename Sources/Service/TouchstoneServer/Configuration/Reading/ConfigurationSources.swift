@@ -2,7 +2,6 @@
 // file, the file over a default that the environment gives (as an image's does), and that over the program's own.
 
 internal import Glibc
-internal import SettingFiles
 
 /// The variables and flags of a process, over a file that each reload reads anew.
 package struct ConfigurationSources: Sendable {

@@ -2,7 +2,6 @@
 
 internal import SettingFiles
 internal import TouchstonePolicy
-internal import TouchstoneStore
 
 struct ValueForm<Value>: Sendable {
   typealias Read = @Sendable (YAMLEntry, _ name: String, inout SettingReader) -> Value?
@@ -17,10 +16,6 @@ struct ValueForm<Value>: Sendable {
     self.shape = shape
     self.print = print
     self.read = read
-  }
-
-  func map<Other>(_ transform: @escaping @Sendable (Value) -> Other) -> ValueForm<Other> {
-    ValueForm<Other>(shape) { entry, name, reader in read(entry, name, &reader).map(transform) }
   }
 }
 
@@ -102,7 +97,6 @@ extension ValueForm where Value == String {
   }
 
   static var path: ValueForm { ValueForm(.path, print: { $0 }) { $2.path($0.value, $1) } }
-  static var endpoint: ValueForm { ValueForm(.endpoint, print: { $0 }) { $2.endpoint($0.value, $1) } }
 }
 
 extension ValueForm {
@@ -171,15 +165,18 @@ extension ValueForm where Value == [String] {
 }
 
 extension ValueForm {
-  /// A list without an order.
+  /// A list without an order, with each element once.
   ///
   /// - Parameter name: an element's in errors.
   static func set<Element: Sendable>(
     of element: ValueForm<Element>, _ name: String, atMost count: Int
   ) -> ValueForm where Value == Set<Element> {
     ValueForm(.list(element.shape, 1...count)) { entry, list, reader in
-      reader.elements(entry.value, list, atMost: count) { node, reader in
-        element.read(YAMLEntry(element: node), name, &reader)
+      var seen: Set<Element> = []
+      return reader.elements(entry.value, list, atMost: count) { node, reader in
+        let value = element.read(YAMLEntry(element: node), name, &reader)
+        if let value, !seen.insert(value).inserted { reader.refuse(node.place, "\(name) appears twice") }
+        return value
       }.map(Set.init)
     }
   }
@@ -208,6 +205,18 @@ extension YAMLEntry {
 }
 
 extension SettingReader {
+  /// The readable elements of a list; `nil`, and an error noted: it is none, or has too many or too few.
+  mutating func elements<Value>(
+    _ node: YAMLNode, _ name: String, atMost count: Int, _ read: (YAMLNode, inout SettingReader) -> Value?
+  ) -> [Value]? {
+    guard let nodes = list(node, name) else { return nil }
+    guard 1...count ~= nodes.count else {
+      refuse(node.place, "\(name) must be 1 to \(count)")
+      return nil
+    }
+    return nodes.compactMap { read($0, &self) }
+  }
+
   mutating func duration(_ node: YAMLNode, _ name: String) -> Duration? {
     guard case .scalar(let text) = node.content, let duration = Duration(settingName: text) else {
       refuse(node.place, "\(name) must be a time such as 30s, 5m or 1h")
