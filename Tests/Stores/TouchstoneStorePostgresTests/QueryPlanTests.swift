@@ -83,6 +83,7 @@ struct QueryPlanTests {
     arguments: [
       (.attemptsOfBindings, (1...3).map { _ in "BYTEA[]" } + ["SMALLINT[]", "BIGINT[]", "BYTEA[]"]),
       (.subjectsOfBindings, (1...3).map { _ in "BYTEA[]" }),
+      (.attemptOfBinding, ["BYTEA", "BYTEA", "SMALLINT", "BIGINT", "BYTEA"]), (.subjectOfBinding, ["BYTEA", "BYTEA"]),
       (
         .commitLogin,
         ["BYTEA", "BIGINT", "BIGINT", "BYTEA", "BIGINT", "BYTEA", "BYTEA", "BIGINT"]

@@ -118,8 +118,8 @@ struct LoginCommitTests {
     }
   }
 
-  /// A sweep may have been there while the statement waited, because the evaluation expired long ago by the server's clock:
-  /// the commit goes the way that sees each sweep.
+  /// A sweep may have been there while the statement waited, because the evaluation expired long ago by the server's
+  /// clock: the commit goes the way that sees each sweep.
   @Test(arguments: [(behind: 0, isSure: true), (behind: 50, isSure: true), (behind: 80, isSure: false)])
   func trustsNoClockThatIsFarBehind(_ clock: (behind: Int64, isSure: Bool)) async throws {
     var options = PostgresStoreOptions.small
