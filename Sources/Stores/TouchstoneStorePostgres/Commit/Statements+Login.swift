@@ -9,8 +9,8 @@ extension Statement {
   /// inserted: none after a conflict, and then nothing else.
   ///
   /// A statement sees no sweep that came while it waited for a row, which `finish` does. No sweep removes what has just
-  /// expired by the server's clock, though (`Sweeper.certainty`), and this one compares that clock after it inserted the
-  /// evaluation. If a sweep could have been there, it fails (SQLSTATE 22012), and the commit goes the other way.
+  /// expired by the server's clock, though (`Sweeper.certainty`), and this one compares that clock after the insertion.
+  /// If a sweep could have been there, it fails (SQLSTATE 22012), and the commit goes the other way.
   ///
   /// Parameters 1 to 8: id, version and counter (or NULL) of the binding; id and version of the device; application, id
   /// and version of the profile. A version of 0: there is no record. To 14: the columns of the evaluation. To 17: the
