@@ -82,6 +82,13 @@ struct QueryPlanTests {
     arguments: [
       (.attemptsOfBindings, (1...3).map { _ in "BYTEA[]" } + ["SMALLINT[]", "BIGINT[]", "BYTEA[]"]),
       (.subjectsOfBindings, (1...3).map { _ in "BYTEA[]" }),
+      (.attemptOfBinding, ["BYTEA", "BYTEA", "SMALLINT", "BIGINT", "BYTEA"]), (.subjectOfBinding, ["BYTEA", "BYTEA"]),
+      (
+        .commitLogin,
+        ["BYTEA", "BIGINT", "BIGINT", "BYTEA", "BIGINT", "BYTEA", "BYTEA", "BIGINT"]
+          + ["SMALLINT", "BIGINT", "BYTEA", "BIGINT", "BIGINT", "BOOLEAN", "BIGINT", "BYTEA", "BIGINT"]
+          + ["BYTEA", "BIGINT", "BYTEA", "SMALLINT", "BIGINT", "BYTEA", "BIGINT", "TIMESTAMPTZ"]
+      ),
       (
         .commitTogether,
         ["BYTEA[]", "BIGINT[]", "BIGINT[]", "BYTEA[]", "BIGINT[]"] + (6...8).map { _ in "BYTEA[]" }
@@ -106,7 +113,7 @@ struct QueryPlanTests {
         \(SessionSetup.plansByIndex); \(SessionSetup.plansByKey);
         \(statistics)
         PREPARE kept (\(call.types.joined(separator: ", "))) AS \(call.statement.sql);
-        EXPLAIN EXECUTE kept (\(call.types.map { $0.hasSuffix("]") ? "'{}'" : "1" }.joined(separator: ", ")))
+        EXPLAIN EXECUTE kept (\(call.types.map { $0.hasSuffix("]") ? "'{}'" : "NULL" }.joined(separator: ", ")))
         """, at: uri)
       let scans = plan.filter { $0.contains("Scan using") }
       #expect(!scans.isEmpty && scans.allSatisfy { $0.contains("_pkey") }, "\(plan)")

@@ -43,17 +43,28 @@ struct UnsealedEvents: Sendable {
   /// - Parameter places: as for `insertion`.
   static func rows(of events: [EventDraft], places: () -> UInt64) -> RowArrays {
     var rows = RowArrays([.bytea, .bigint, .bytea])
-    var row: [UInt8] = []
-    func endRow() {
-      rows.append(.row.bind(UniqueID.random()).bind(places()).bind(row))
-      row = []
-    }
+    for row in encoded(events) { rows.append(.row.bind(eventRow: row, places: places)) }
+    return rows
+  }
+
+  /// The bytes of each row.
+  static func encoded(_ events: [EventDraft]) -> [[UInt8]] {
+    var rows: [[UInt8]] = []
     for event in events {
       let bytes = event.encoded(salt: .random())
-      if !row.isEmpty, row.count + bytes.count > maximumBytesInRow { endRow() }
-      row += bytes
+      if let last = rows.last, last.count + bytes.count <= maximumBytesInRow {
+        rows[rows.count - 1] += bytes
+      } else {
+        rows.append(bytes)
+      }
     }
-    if !row.isEmpty { endRow() }
     return rows
+  }
+}
+
+extension StatementCall {
+  /// Three columns.
+  consuming func bind(eventRow bytes: [UInt8], places: () -> UInt64) -> StatementCall {
+    bind(UniqueID.random()).bind(places()).bind(bytes)
   }
 }

@@ -90,9 +90,13 @@ struct CommitBatch {
   var touchesBindings: Bool { !touches.isEmpty }
 
   /// In the order of `ChangeSetStatements`: decisions about bindings, devices, profiles, and so on, then writes.
-  func calls(mark: ExpiringKey, in lineage: Lineage, places: () -> UInt64) -> [StatementCall] {
+  func calls(
+    mark: ExpiringKey, in lineage: Lineage, at now: UnixTime, places: () -> UInt64
+  ) -> [StatementCall] {
     let expiries = (evaluations.keys.lazy.map(\.expiresAt), tokens.keys.lazy.map(\.expiresAt))
     let earliest = min(expiries.0.min() ?? .latest, expiries.1.min() ?? .latest)
+    // One that has expired is not written by a statement that depends on when a sweep removes it.
+    if now < earliest, let login = login(mark: mark, in: lineage, places: places) { return [login] }
     var calls: [StatementCall] = []
     // Rare: of an application that names profiles which were never bound.
     for (key, version) in profiles where version == 0 {
@@ -102,6 +106,21 @@ struct CommitBatch {
     calls += withdrawals
     calls.append(.finishing(mark: mark, earliestExpiry: earliest, in: lineage))
     return calls
+  }
+
+  /// `nil`: there is not exactly one record of each kind, or a token (of a payment).
+  private func login(mark: ExpiringKey, in lineage: Lineage, places: () -> UInt64) -> StatementCall? {
+    guard let touch = touches.values.first, let device = devices.first, let profile = profiles.first,
+      let evaluation = evaluations.values.first, tokens.isEmpty,
+      [touches.count, devices.count, profiles.count, evaluations.count].allSatisfy({ $0 == 1 })
+    else { return nil }
+    let rows = UnsealedEvents.encoded(events)
+    guard rows.count == 1 else { return nil }
+    return StatementCall(.commitLogin).bind(touch.id).bind(touch.version).bind(touch.counter?.from)
+      .bind(device.key).bind(device.value).bind(profile.key.applicationID).bind(profile.key.profileID)
+      .bind(profile.value).bind(evaluation.key).bind(evaluation.standing).bind(touch.time).bind(touch.posture?.encoded)
+      .bind(touch.counter?.to).bind(eventRow: rows[0], places: places).bind(mark).bind(lineage.rawValue)
+      .bind(timestamp: evaluation.key.expiresAt + Sweeper.certainty)
   }
 
   private func together(earliestExpiry: UnixTime, places: () -> UInt64) -> StatementCall {

@@ -4,8 +4,19 @@
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
+extension Statement {
+  /// The same without waiting for the fsync, for the last statement of a commit, and for no other.
+  fileprivate var unflushed: Statement? {
+    switch name {
+    case Statement.finish.name: .finishUnflushed
+    case Statement.commitLogin.name: .commitLoginUnflushed
+    default: nil
+    }
+  }
+}
+
 extension Transaction {
-  var isCommit: Bool { calls.last?.statement.name == Statement.finish.name }
+  var isCommit: Bool { calls.last?.statement.unflushed != nil }
 
   /// Its last statement returns how many marks it wrote.
   func foundConflict(_ results: [QueryResult]) -> Bool {
@@ -16,8 +27,8 @@ extension Transaction {
   /// Each stays a separate transaction, which fails alone.
   var unflushed: Transaction {
     Transaction(
-      calls: calls.dropLast() + calls.suffix(1).map { $0.saying(.finishUnflushed) }, freesRowsEarly: freesRowsEarly,
-      completion: completion)
+      calls: calls.dropLast() + calls.suffix(1).map { call in call.saying(call.statement.unflushed ?? call.statement) },
+      freesRowsEarly: freesRowsEarly, completion: completion)
   }
 }
 

@@ -74,8 +74,9 @@ final class Committer: Sendable {
   }
 
   private func runTogether(_ batch: CommitBatch, _ members: [Commit], then ended: @escaping @Sendable () -> Void) {
-    let mark = ExpiringKey(expiresAt: clock() + Self.markLifetime, id: .random())
-    let calls = batch.calls(mark: mark, in: lineage, places: nextPlace)
+    let now = clock()
+    let mark = ExpiringKey(expiresAt: now + Self.markLifetime, id: .random())
+    let calls = batch.calls(mark: mark, in: lineage, at: now, places: nextPlace)
     // The first to come has the earliest deadline.
     let deadline = members[0].deadline
     let began = MonotonicTime.now()

@@ -74,5 +74,5 @@ extension Statement {
       """)
   }
 
-  static let batching = [commitTogether, withdrawEvaluations, withdrawTokens]
+  static let batching = [commitLogin, commitLoginUnflushed, commitTogether, withdrawEvaluations, withdrawTokens]
 }

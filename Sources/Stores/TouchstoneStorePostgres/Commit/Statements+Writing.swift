@@ -220,10 +220,14 @@ extension Statement {
     "WITH found AS (\(mark)) SELECT \(marksWritten), set_config('synchronous_commit', 'off', true) FROM found")
   private static let mark = """
     INSERT INTO commit_marks
-    SELECT $1::SMALLINT, $2::BIGINT, $3::BYTEA, CASE WHEN (SELECT number FROM lineage) = $5 THEN true END
+    SELECT $1::SMALLINT, $2::BIGINT, $3::BYTEA, \(isOfLineage("$5"))
     FROM sweep_mark WHERE swept_before <= $4 AND \(isOpen)
     RETURNING 1
     """
+  /// For a required column.
+  static func isOfLineage(_ number: String) -> String {
+    "CASE WHEN (SELECT number FROM lineage WHERE only_row = 1) = \(number) THEN true END"
+  }
   private static let marksWritten =
     "count(*) / (CASE WHEN count(*) > 0 OR NOT (\(isOpen)) THEN 1 ELSE 0 END)"
 

@@ -62,7 +62,8 @@ extension SessionSetup {
   static let plansByKey = """
     SELECT set_config(name, CASE name WHEN 'plan_cache_mode' THEN 'force_generic_plan' ELSE 'off' END, false)
     FROM pg_settings WHERE name IN (
-      'plan_cache_mode', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_material')
+      'plan_cache_mode', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_material',
+      'enable_memoize')
     """
 }
 

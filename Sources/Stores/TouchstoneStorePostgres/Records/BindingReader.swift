@@ -66,6 +66,7 @@ struct BindingReader: Sendable {
   }
 
   private static func call(_ questions: [Question]) -> StatementCall {
+    if questions.count == 1, questions[0].vendor == .everybody { return call(questions[0]) }
     guard questions.contains(where: { $0.evaluation != nil }) else { return callWithoutEvaluations(questions) }
     var rows = RowArrays([.bytea, .bytea, .bytea, .smallint, .bigint, .bytea])
     for question in questions {
@@ -74,6 +75,13 @@ struct BindingReader: Sendable {
           .bind(question.evaluation))
     }
     return StatementCall(.attemptsOfBindings).bind(rows)
+  }
+
+  private static func call(_ question: Question) -> StatementCall {
+    let isAttempt = question.evaluation != nil
+    let call = StatementCall(isAttempt ? .attemptOfBinding : .subjectOfBinding).bind(question.applicationID)
+      .bind(question.bindingID)
+    return isAttempt ? call.bind(question.evaluation) : call
   }
 
   private static func callWithoutEvaluations(_ questions: [Question]) -> StatementCall {

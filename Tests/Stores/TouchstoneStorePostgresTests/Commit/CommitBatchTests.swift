@@ -261,5 +261,5 @@ struct CommitBatchTests {
 }
 
 extension EvaluationStanding {
-  fileprivate static let finished = EvaluationStanding(failures: 1, deviceOwnerFailures: 2, isFinished: true)
+  static let finished = EvaluationStanding(failures: 1, deviceOwnerFailures: 2, isFinished: true)
 }
