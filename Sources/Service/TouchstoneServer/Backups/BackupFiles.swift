@@ -41,8 +41,11 @@ package enum BackupFiles {
     let path = signaturePath(of: backup)
     removeStale(path, of: backup)
     guard write(path, signature.text) else {
-      throw StoreOpenError(
-        code: .unwritable, message: "\(path): cannot be written: \(String(cString: strerror(errno)))")
+      let reason =
+        errno == EEXIST
+        ? "is there: of a backup under way, or of one that was killed less than \(staleAge) s ago"
+        : "cannot be written: \(String(cString: strerror(errno)))"
+      throw StoreOpenError(code: .unwritable, message: "\(path): \(reason)")
     }
     return signature
   }
