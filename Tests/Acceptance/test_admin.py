@@ -163,6 +163,8 @@ def test_profiles_are_listed_by_the_beginning_of_their_ids(server, caller, appli
         assert [row["PROFILE"] for row in lines_of(ended.stdout)] == [f"{name}-{number:02}" for number in range(20)]
         assert (ended.returncode, "more ids begin so" in ended.stderr) == (0, True)
     assert len(as_json(server, "profile", "find", application, f"{name}-1", "--prefix")) == 10
+    script = admin(server, "profile", "find", application, f"{name}-1", "--json")
+    assert (script.returncode, script.stdout) == (NOT_FOUND, "")
 
 
 @pytest.mark.parametrize(

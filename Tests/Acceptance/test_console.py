@@ -32,7 +32,6 @@ OPERATOR_EVENTS = 128
 OPERATOR_EVENT_SECONDS = 10
 #: The searches that an operator may make at once, and the time until one more.
 SEARCHES = 60
-OPERATOR_SEARCH_SECONDS = 5
 
 
 @pytest.fixture(scope="module")
@@ -507,7 +506,7 @@ def test_a_wrong_search_for_events_keeps_the_form(url, shop, field, value, words
 def test_an_end_that_is_not_after_the_beginning_is_told(url, shop):
     query = f"application={shop.application_id}&since=2026-01-02&until=2026-01-01"
     page = signed_in(url, "reader").open(f"/console/events?{query}")
-    assert (page.status, "Before (UTC): must be after the beginning of the search" in page.text) == (400, True)
+    assert (page.status, "Before (UTC): must be after the beginning" in page.text) == (400, True)
 
 
 def test_events_are_saved_as_files(url, shop, phone):
@@ -620,28 +619,31 @@ def test_a_devices_page_lists_the_profiles_that_it_is_bound_to(url, served, shop
     assert twin.binding.profile_id in page.text and shop.application_id not in page.text
 
 
+def search_until_refused(visitor, shop):
+    """The pages of each search, of which the last one is the refusal. More are granted the longer it takes: one in five seconds."""
+    pages = [search(visitor, shop, "abc", prefix="yes")]
+    while pages[-1].status == 404 and len(pages) < 2 * SEARCHES:
+        pages.append(search(visitor, shop, "abc", prefix="yes"))
+    return pages
+
+
 def test_too_many_searches_are_refused_for_a_while(url, shop):
-    visitor = signed_in(url, "searcher")
-    began = time.monotonic()
-    statuses = [search(visitor, shop, "abc", prefix="yes").status for _ in range(SEARCHES + 1)]
-    page = search(visitor, shop, "abc", prefix="yes")
-    if time.monotonic() - began < OPERATOR_SEARCH_SECONDS:
-        assert statuses == [404] * SEARCHES + [429]
-        assert (page.status, "too many searches" in page.text) == (429, True)
-        assert page.form("/console/find").fields["text"] == "abc"
-        assert events(shop, "profile.refused")[0].details["reason"] == "TOO_MANY_SEARCHES"
+    *found, page = search_until_refused(signed_in(url, "searcher"), shop)
+    assert len(found) >= SEARCHES
+    assert (page.status, "too many searches" in page.text) == (429, True)
+    assert page.form("/console/find").fields["text"] == "abc"
+    assert events(shop, "profile.refused")[0].details["reason"] == "TOO_MANY_SEARCHES"
 
 
 def test_a_search_that_is_refused_before_it_looks_for_beginnings_is_no_search_that_found_nothing(url, shop):
     name = new_profile_id()
     shop.set_secret(f"{name}-1", passcode("2468"))
     visitor = signed_in(url, "halfway")
-    began = time.monotonic()
-    for _ in range(SEARCHES - 1):
-        search(visitor, shop, "abc", prefix="yes")
-    page = search(visitor, shop, name)
-    if time.monotonic() - began < OPERATOR_SEARCH_SECONDS:
-        assert (page.status, "too many searches" in page.text, "exactly this id." in page.text) == (429, True, False)
+    search_until_refused(visitor, shop)
+    # As soon as one more is granted: the search by the whole id.
+    while events(shop, "profile.searched")[-1].details["by"] != "id":
+        page = search(visitor, shop, name)
+    assert (page.status, "too many searches" in page.text, "exactly this id." in page.text) == (429, True, False)
 
 
 def test_older_events_are_a_page_away(url, shop, phone):

@@ -59,15 +59,21 @@ struct EventSearch: Sendable {
   }
 
   private func times() throws(CallFailure) -> (since: UnixTime?, until: UnixTime?) {
-    (try time("since"), try time("until"))
+    let (since, until) = (try time("since"), try time("until"))
+    if let since, let until, until <= since { throw Self.refused("until", "must be after the beginning") }
+    return (since, until)
+  }
+
+  private static func refused(_ field: String, _ description: String) -> CallFailure {
+    var failure = CallFailure(code: .invalidArgument, message: "\(field) \(description)")
+    failure.violations = [(field, description)]
+    return failure
   }
 
   private func time(_ name: String) throws(CallFailure) -> UnixTime? {
     guard !self[name].isEmpty else { return nil }
     guard let time = CalendarTime.read(typed: self[name]) else {
-      var failure = CallFailure(code: .invalidArgument, message: "no time")
-      failure.violations = [(name, "is no time; write it so: 2026-11-29T02:00")]
-      throw failure
+      throw Self.refused(name, "is no time; write it so: 2026-11-29T02:00")
     }
     return UnixTime(seconds: time.seconds)
   }

@@ -43,7 +43,7 @@ package enum BackupFiles {
     guard write(path, signature.text) else {
       let reason =
         errno == EEXIST
-        ? "is there: of a backup under way, or of one that was killed less than \(staleAge) s ago"
+        ? "is there: a backup is under way, or was killed less than \(staleAge) s ago; if it stays, remove it"
         : "cannot be written: \(String(cString: strerror(errno)))"
       throw StoreOpenError(code: .unwritable, message: "\(path): \(reason)")
     }

@@ -229,7 +229,7 @@ extension TouchstoneService {
     var filter = Self.eventFilter(request.filter, with: &validator)
     let since = request.since.map { validator.time($0, "since") }
     let until = request.until.map { validator.time($0, "until") }
-    if let since, let until, until <= since { validator.refuse("until", "must be after the beginning of the search") }
+    if let since, let until, until <= since { validator.refuse("until", "must be after since") }
     if request.pageSize > Self.maximumEventCount {
       validator.refuse("page_size", "must be at most \(Self.maximumEventCount)")
     }
@@ -288,7 +288,7 @@ extension RequestValidator {
     if let reason = Identifier.violation(in: text) { return refuse(field, reason) }
     guard !EventKinds.all.contains(where: { $0.utf8.starts(with: text.utf8) }) else { return }
     let hint = suggestion(for: text, among: EventKinds.all + EventKinds.groups)
-    refuse(field, "is no kind of event, and no beginning of one\(hint)")
+    refuse(field, "\"\(text)\" is no kind of event, and no beginning of one\(hint)")
   }
 }
 

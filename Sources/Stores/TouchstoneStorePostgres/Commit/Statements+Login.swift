@@ -1,16 +1,19 @@
-// The one statement of a commit that shares no transaction: what most are where a service is not busy.
+// A login's commit by one statement. Most logins of a service that is not busy share no transaction, and go this way.
 
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
 extension Statement {
-  /// What `commitTogether` and `finish` do, for one record of each kind and no token. The server spends half as much on
-  /// it, because it has no arrays to take apart and one statement less to start. Returns how many evaluations it
-  /// inserted: none after a conflict, and then nothing else.
+  /// Does the work of `commitTogether` and `finish`, for one record of each kind and no token. The server spends half
+  /// as much on it, because it has no arrays to take apart and one statement less to start. Returns how many
+  /// evaluations it inserted: none after a conflict, and then it writes nothing.
   ///
-  /// A statement sees no sweep that came while it waited for a row, which `finish` does. No sweep removes what has just
-  /// expired by the server's clock, though (`Sweeper.certainty`), and this one compares that clock after the insertion.
-  /// If a sweep could have been there, it fails (SQLSTATE 22012), and the commit goes the other way.
+  /// While it waits for a row, a sweep may come, which `finish` would see and this statement does not. A sweep removes
+  /// nothing that has just expired by the server's clock (`Sweeper.certainty`), and this statement reads that clock
+  /// after the insertion. If a sweep was possible, it fails (SQLSTATE 22012), and the commit goes the other way.
+  ///
+  /// Nor does it see a restoration that comes while it waits (50 ms for a row at most). Its event is then sealed after
+  /// the restoration's. The evaluation and the token are void all the same (`Lineage`).
   ///
   /// Parameters 1 to 8: id, version and counter (or NULL) of the binding; id and version of the device; application, id
   /// and version of the profile. A version of 0: there is no record. To 14: the columns of the evaluation. To 17: the

@@ -109,7 +109,7 @@ extension BadFile {
       """
       vendors that are no mapping | vendors: ‸[shop, bank] | vendors must be a mapping
       a vendor that is no list | vendors: {acme: ‸shop} | vendors.acme must be a list
-      a vendor of no application | vendors: {acme: ‸[]} | vendors.acme must be 1 to
+      a vendor of no application | vendors: {acme: ‸[]} | vendors.acme must be a list of 1 to
       a vendor's empty id | vendors: {acme: [shop, ‸""]} | an application in vendors.acme is empty
       a vendor's reserved id | vendors: {acme: [shop, ‸x/payment]} | an application in vendors.acme must not end in /payment
       an application of two vendors | vendors:↵  acme: [shop, bank]↵  trust: [vault, ‸bank] | \

@@ -94,12 +94,14 @@ struct ApplicationSectionTests {
     application("a demand", "    attestation: ‸require", "attestation must be one of none, accepted, required"),
     application(
       "a level", "    minimum_level: ‸hardware", "minimum_level must be one of none, self, app, tee, strongbox"),
-    application("no app", "    app_ids: ‸[]", "app_ids must be 1 to 64"),
+    application("no app", "    app_ids: ‸[]", "app_ids must be a list of 1 to 64"),
     application(
       "apps", "    app_ids: [‸org.example.shop, ‸A1B2C3D4E5., ‸a1b2c3d4e5.shop, A1B2C3D4E5.a, ‸A1B2C3D4E5.a]",
       "an app id must be TEAMID.bundle", "an app id must be", "an app id must be", "an app id appears twice"),
     application(
       "an environment", "    environments: [‸sandbox]", "an environment must be one of development, production"),
+    application(
+      "an environment twice", "    environments: [production, ‸production]", "an environment appears twice"),
     application(
       "packages", "    packages:\n      - ‸‸{}\n      - {name: ‸a b, signers: [‸abc]}\n      - ‸{name: a, ‸signer: []}",
       "a package needs name", "a package needs signers", "name must be letters", "a signer must be the SHA-256",

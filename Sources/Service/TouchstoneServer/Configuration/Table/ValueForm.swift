@@ -211,7 +211,7 @@ extension SettingReader {
   ) -> [Value]? {
     guard let nodes = list(node, name) else { return nil }
     guard 1...count ~= nodes.count else {
-      refuse(node.place, "\(name) must be 1 to \(count)")
+      refuse(node.place, "\(name) must be a list of 1 to \(count)")
       return nil
     }
     return nodes.compactMap { read($0, &self) }
