@@ -724,6 +724,17 @@ def test_times_are_shown_by_the_chosen_offset(url):
         assert visitor.open(f"/console/offset?to={wrong}").status == 400
 
 
+def test_sentences_have_the_chosen_offset_too(url, shop, phone):
+    visitor = signed_in(url, "reader")
+    application, binding = shop.application_id, phone.binding
+    visitor.open("/console/offset?to=345&page=/console/health")
+    for page in (
+        f"/console/profile?application={application}&profile={binding.profile_id}",
+        f"/console/explain?application={application}&policy=login&binding={binding.binding_id}",
+    ):
+        assert re.search(r"as it reported at 20\S+ \d\d:\d\d \+05:45", visitor.open(page).text), page
+
+
 # Acting
 
 

@@ -101,7 +101,9 @@ extension Page {
     if answer.attestationLevel != .unspecified {
       rows.append((reader(.attestation), "\(reader(answer.attestationLevel.phrase))"))
     }
-    let sentence = answer.diagnosis.map { verdict(reader, $0.answer, $0.text(in: reader.language)) }
+    let sentence = answer.diagnosis.map {
+      verdict(reader, $0.answer, $0.text(in: reader.language, time: reader.minuteText))
+    }
     let rules = answer.trace.map { rule -> HTML in
       let kind: HTML = rule.passed ? "good" : "bad"
       return """

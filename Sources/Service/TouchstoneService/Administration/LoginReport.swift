@@ -18,9 +18,9 @@ package struct LoginReport: Sendable {
     let isOneOfSeveral: Bool
 
     /// - Parameter time: as the reader's other times are shown.
-    package func text(
-      in language: Language = .default, time: (V1.Timestamp) -> String = { $0.minuteText() }
-    ) -> String { diagnosis.text(in: language, time: time) }
+    package func text(in language: Language = .default, time: (V1.Timestamp) -> String) -> String {
+      diagnosis.text(in: language, time: time)
+    }
   }
 
   package let entries: [Entry]
@@ -56,9 +56,7 @@ extension V1.LoginDiagnosis {
   }
 
   /// Codes of a newer service are shown as they are.
-  package func text(
-    in language: Language, time: (V1.Timestamp) -> String = { $0.minuteText() }
-  ) -> String {
+  package func text(in language: Language, time: (V1.Timestamp) -> String) -> String {
     let known = LoginDiagnosis(self).text(in: language) { time(V1.Timestamp($0)) }
     let others = obstacles.map(\.code).filter { LoginObstacle.Cause(rawValue: $0) == nil }
     return others.isEmpty ? known : "\(known) (\(others.map(Self.word).joined(separator: ", ")))"
@@ -91,8 +89,7 @@ extension LoginReport.Entry {
   ///   - shown: makes a name that an app chose safe to show.
   ///   - time: as the reader's other times are shown.
   package func name(
-    in language: Language = .default, shown: (String) -> String = { $0 },
-    time: (V1.Timestamp) -> String = { $0.minuteText() }
+    in language: Language = .default, shown: (String) -> String = { $0 }, time: (V1.Timestamp) -> String
   ) -> String {
     let names = language.deviceNames
     guard let binding else { return names.withoutDevice }

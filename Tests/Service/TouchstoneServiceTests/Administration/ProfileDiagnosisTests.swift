@@ -15,8 +15,12 @@ struct ProfileDiagnosisTests {
     service = try await TestService.start()
   }
 
+  private static func minute(_ time: V1.Timestamp) -> String { time.minuteText() }
+
   private func report() async throws -> [String] {
-    LoginReport(try await service.profile()).entries.map { "\($0.name()): \($0.text())" }
+    LoginReport(try await service.profile()).entries.map {
+      "\($0.name(time: Self.minute)): \($0.text(time: Self.minute))"
+    }
   }
 
   /// "DOMAIN_STATE_CHANGED: LOG_IN_BY_PASSCODE" for each obstacle of the first binding.
@@ -111,7 +115,7 @@ struct ProfileDiagnosisTests {
     other.posture.deviceModel = "iPhone17,1"
     let bound = try await service.bind(other)
     _ = try await service.submit(bound, service.begin(bound))
-    let names = LoginReport(try await service.profile()).entries.map { $0.name() }
+    let names = LoginReport(try await service.profile()).entries.map { $0.name(time: Self.minute) }
     #expect(names.count == 2 && Set(names).count == 2)
     #expect(names.contains { $0.hasPrefix("Alice’s iPhone (iPhone15,2, never used, …") })
     let end = bound.bindingID.suffix(4)
