@@ -52,7 +52,7 @@ struct UnsealedEvents: Sendable {
     var rows: [[UInt8]] = []
     for event in events {
       let bytes = event.encoded(salt: .random())
-      if let last = rows.last, last.count + bytes.count <= maximumBytesInRow {
+      if let count = rows.last?.count, count + bytes.count <= maximumBytesInRow {
         rows[rows.count - 1] += bytes
       } else {
         rows.append(bytes)
