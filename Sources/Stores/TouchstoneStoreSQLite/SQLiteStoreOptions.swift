@@ -30,7 +30,7 @@ public struct SQLiteStoreOptions: Sendable {
   /// Called if an erasure finds an event that is not as it was written. The log also has it, as `log.broken`.
   public var brokenEventFound: @Sendable (EventChainVerifier.Fault) -> Void = { _ in }
 
-  /// Called after the tables of an earlier version got what this one adds: with its version of them, and this one's.
+  /// Called after the tables were upgraded, with the version that they had and the one that they have now.
   public var upgraded: @Sendable (_ from: String, _ to: String) -> Void = { _, _ in }
 
   public var observer = StoreObserver()

@@ -15,9 +15,9 @@ struct AdminProfile: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Find a profile by an id, or profiles by the beginning of theirs.",
       discussion: """
-        Spaces, line ends and quotes around the id are left out, and marks that show nothing. If nobody has the id, profiles \
-        whose ids begin so are listed. The audit log has each search. With --json: a FoundProfile in each line, by --prefix alone \
-        those whose ids begin so. Exits with 66 if nothing is found.
+        The service ignores spaces, line ends, quotes and invisible marks around the id. If nobody has the id, the command lists \
+        profiles whose ids begin so. With --json each line is a FoundProfile, and only --prefix lists profiles whose ids begin so. \
+        The audit log has each search. Exits with 66 if nothing is found.
         """)
 
     @Argument(help: ArgumentHelp("The application's id.", valueName: "application"))
@@ -33,7 +33,7 @@ struct AdminProfile: ParsableCommand {
 
     func perform(_ session: AdminSession) async throws(AdminFailure) {
       var answer = try await find(session, byPrefix: prefix)
-      // A script takes the one that is printed for the one that it asked for.
+      // A script would take a profile whose id begins so for the one that it asked for.
       if answer.profiles.isEmpty, !prefix, !session.isJSON {
         do throws(AdminFailure) {
           answer = try await find(session, byPrefix: true)

@@ -94,7 +94,7 @@ struct AdminSession: Sendable {
     return time.rfc3339(offsetMinutes: offsetMinutes(at: time), hasFraction: false) ?? "\(time.seconds) s"
   }
 
-  /// Within a sentence.
+  /// The time as a sentence has it: in whole minutes.
   func minuteText(_ time: V1.Timestamp) -> String { time.minuteText(offsetMinutes: offsetMinutes(at: time)) }
 
   private func offsetMinutes(at time: V1.Timestamp) -> Int64? {

@@ -6,8 +6,6 @@ public struct SignatureCheck: Sendable {
   /// Strict DER (RFC 3279), or `r ‖ s` of 64 bytes. A high s is accepted, because the challenge stops replay, and never
   /// the signature's bytes (R33).
   public var signature: [UInt8]
-  /// Whether the signature is `r ‖ s`, and not DER.
-  public static func isRaw(_ signature: [UInt8]) -> Bool { signature.count == P256Signature.rawByteCount }
   /// The signed bytes; they are hashed here.
   public var message: [UInt8]
   /// A hybrid key's other half, which must be right, too.
@@ -29,6 +27,9 @@ public struct SignatureCheck: Sendable {
     self.message = message
     self.otherHalf = otherHalf
   }
+
+  /// Whether the signature is `r ‖ s`, and not DER.
+  public static func isRaw(_ signature: [UInt8]) -> Bool { signature.count == P256Signature.rawByteCount }
 }
 
 /// Proof of possession: ECDSA over P-256 with SHA-256 (FIPS 186-5), and for hybrid keys ML-DSA-65 beside it (R48).

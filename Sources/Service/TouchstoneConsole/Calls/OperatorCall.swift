@@ -59,7 +59,7 @@ struct CallFailure: Error, Sendable {
   var code: RPCCode
   /// English, for developers.
   var message: String
-  /// What is wrong with which of the request's fields, by the API's names.
+  /// Each wrong field of the request, by the API's name, and what is wrong with it.
   var violations: [(field: String, description: String)] = []
   /// The reason in ErrorInfo.
   var reason: String?

@@ -45,7 +45,7 @@ extension Reader {
     return "<time datetime=\"\(day)T\(clock)Z\">\(local.day) \(local.clock)</time>"
   }
 
-  /// The minute within a sentence.
+  /// The time as a sentence has it: in whole minutes.
   func minuteText(_ time: V1.Timestamp) -> String {
     time.minuteText(offsetMinutes: offset == .utc ? nil : offset.minutes)
   }

@@ -12,7 +12,7 @@ struct ConsoleSection: ConfigurationSection, Hashable {
   static var keys: [ConfigurationKey<ConsoleSection>] {
     ConfigurationKey(
       "sign_in", .word, to: \.signIn, default: "password",
-      "What operators sign in with ([SUPPORT.md](SUPPORT.md#sign-in)). Passkeys need `console_url`.")
+      "How operators sign in ([SUPPORT.md](SUPPORT.md#sign-in)). Passkeys need `console_url`.")
     ConfigurationKey(
       "oidc", .section(lacksAt: .sectionKey), to: \.openID,
       "The identity provider that signs operators in, beside those of `operators`. Needs `console_url`.")

@@ -125,7 +125,7 @@ extension TouchstoneService {
       }
       guard var profile = try? read.get().profile, let passkeys = await passkeys(ofOperator: id) else { break }
       let now = clock()
-      // Nothing rested on the account before the first one.
+      // The first sign-in resets nothing, so its event has another name.
       let name = if case .reset = change, profile.passcode == nil { "first_sign_in" } else { change.auditName }
       var changeSet = ChangeSet(events: [
         .operatorEvent(.changed, caller.grants.caller, by: peer, [("change", name)], time: now)

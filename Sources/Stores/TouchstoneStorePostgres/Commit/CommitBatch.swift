@@ -95,7 +95,7 @@ struct CommitBatch {
   ) -> [StatementCall] {
     let expiries = (evaluations.keys.lazy.map(\.expiresAt), tokens.keys.lazy.map(\.expiresAt))
     let earliest = min(expiries.0.min() ?? .latest, expiries.1.min() ?? .latest)
-    // One that has expired is not written by a statement that depends on when a sweep removes it.
+    // `commitLogin` relies on no sweep having removed the evaluation yet, so one that has expired goes the other way.
     if now < earliest, let login = login(mark: mark, in: lineage, places: places) { return [login] }
     var calls: [StatementCall] = []
     // Rare: of an application that names profiles which were never bound.

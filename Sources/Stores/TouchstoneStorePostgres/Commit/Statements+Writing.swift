@@ -224,7 +224,7 @@ extension Statement {
     FROM sweep_mark WHERE swept_before <= $4 AND \(isOpen)
     RETURNING 1
     """
-  /// For a required column.
+  /// True on this line of history. Otherwise NULL, which a required column refuses.
   static func isOfLineage(_ number: String) -> String {
     "CASE WHEN (SELECT number FROM lineage WHERE only_row = 1) = \(number) THEN true END"
   }

@@ -12,8 +12,8 @@ struct Sweeper: Sendable {
 
   /// The tolerated difference between processes' clocks and the server's.
   static let clockSkewMicroseconds = 30_000_000
-  /// For so long after its expiry by the server's clock no sweep has removed a row, also if that clock was set back by
-  /// some seconds meanwhile.
+  /// No sweep removes a row so soon after its expiry by the server's clock, even if that clock was set back by some
+  /// seconds meanwhile.
   static let certainty: Duration = .microseconds(clockSkewMicroseconds / 2)
 
   let lists: ConnectionLane

@@ -7,7 +7,7 @@ extension Statement {
   // that was made for a small table could read all profiles of an application. A subquery has the columns which are
   // read, and no others: then it is no step of its own to the server.
 
-  /// Beside `sweep_mark`, which tells whether a row may have been swept, in one snapshot.
+  /// A statement that joins this reads `sweep_mark`, too: whether the row may have been swept, in the same snapshot.
   private static func evaluation(_ spread: String, _ expiresAt: String, _ id: String) -> String {
     """
     LEFT JOIN LATERAL (

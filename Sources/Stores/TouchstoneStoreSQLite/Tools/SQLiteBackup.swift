@@ -65,7 +65,7 @@ public enum SQLiteBackup {
   private static func requireRoom(for path: String, at copy: String) throws(StoreOpenError) {
     var (database, disk) = (stat(), statvfs())
     guard stat(path, &database) == 0, statvfs(copy, &disk) == 0, disk.f_blocks > 0 else { return }
-    // What the log adds to the copy is at most its own size.
+    // The write-ahead log adds at most its own size to the copy.
     var log = stat()
     let logSize = stat("\(path)-wal", &log) == 0 ? Int(log.st_size) : 0
     let (size, free) = (Int(database.st_size) + logSize, Int(disk.f_bavail) * Int(disk.f_frsize))
